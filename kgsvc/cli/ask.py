@@ -9,7 +9,7 @@ import grpc.aio
 
 from kgsvc.cli import options
 from kgsvc.cli.client import accepted, connect, expect_group
-from kgsvc.cli.show import as_dict, day, print_json, printable
+from kgsvc.cli.show import as_dict, day, place_of, print_json, printable
 from kgsvc.config import Client, Settings
 from kgsvc.v1.retrieval_pb2 import (
     CITATION_KIND_FACT,
@@ -19,7 +19,6 @@ from kgsvc.v1.retrieval_pb2 import (
     Citation,
     CitationKind,
     Provenance,
-    ProvenanceChunk,
 )
 
 _KIND = "CITATION_KIND_"
@@ -89,15 +88,8 @@ def _places(cited: Citation, provenance: Provenance) -> Iterator[str]:
     uuids = set(cited.episodes) if cited.kind == CITATION_KIND_FACT else {cited.uuid}
     for chunk in provenance.chunks:
         if chunk.chunk_id in uuids and chunk.group_id == cited.group_id:
-            yield _place(chunk)
+            yield place_of(chunk)
     for episode in provenance.episodes:
         if episode.uuid in uuids and episode.group_id == cited.group_id:
             name = f"{printable(episode.name)}, " if episode.name else ""
             yield f"{name}{day(episode.reference_time)}"
-
-
-def _place(chunk: ProvenanceChunk) -> str:
-    """The title, the page and the headings of a chunk: "Handbook, page 3, Plans > People"."""
-    page = f"page {chunk.page}" if chunk.HasField("page") else ""
-    parts = (chunk.title or chunk.full_doc_id, page, " > ".join(chunk.headings))
-    return ", ".join(printable(part) for part in parts if part)

@@ -9,6 +9,7 @@ from kgsvc.cli.client import ask, expect_group
 from kgsvc.cli.show import print_facts, print_hits
 from kgsvc.config import Settings
 from kgsvc.v1.retrieval_pb2 import (
+    SEARCH_SCOPE_CHUNKS,
     SEARCH_SCOPE_COMMUNITIES,
     SEARCH_SCOPE_EPISODES,
     SEARCH_SCOPE_FACTS,
@@ -24,6 +25,7 @@ _SCOPES = {
     "nodes": SEARCH_SCOPE_NODES,
     "episodes": SEARCH_SCOPE_EPISODES,
     "communities": SEARCH_SCOPE_COMMUNITIES,
+    "chunks": SEARCH_SCOPE_CHUNKS,
 }
 
 
@@ -48,7 +50,7 @@ def command(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Find facts, best first; with --scope also entities (nodes), episodes or communities."""
+    """Find facts, best first; with --scope also entities (nodes), episodes, communities or chunks."""
     if scope is None:
         asked = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
         request = SearchFactsRequest(input=asked)

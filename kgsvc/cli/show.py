@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, SearchFactsOutput, SearchGraphOutput
+from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, ProvenanceChunk, SearchFactsOutput, SearchGraphOutput
 from kgsvc.v1.types_pb2 import FactResult
 
 _SHOWN = 200  # characters of a summary or body
@@ -67,6 +67,9 @@ def _hits_as_lines(output: SearchGraphOutput) -> Iterator[str]:
         yield f"{rank:>3}. {_shortened(said.episode.body)}"
         told = day(said.episode.reference_time)
         yield f"     {told} · score {said.score:.4f} · episode {said.episode.uuid}"
+    for rank, part in enumerate(output.chunks, 1):
+        yield f"{rank:>3}. {_shortened(part.chunk.content)}"
+        yield f"     {place_of(part.chunk)} · score {part.score:.4f} · chunk {part.chunk.chunk_id}"
     for rank, group in enumerate(output.communities, 1):
         yield f"{rank:>3}. {printable(group.community.name)} · {group.community.member_count} members"
         yield f"     {_shortened(group.community.summary)}"
@@ -82,6 +85,13 @@ def _shortened(text: str) -> str:
 def printable(text: str) -> str:
     """A text from outside on one line, without what a terminal would obey."""
     return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
+
+
+def place_of(chunk: ProvenanceChunk) -> str:
+    """The title, the page and the headings of a chunk: "Handbook, page 3, Plans > People"."""
+    page = f"page {chunk.page}" if chunk.HasField("page") else ""
+    parts = (chunk.title or chunk.full_doc_id, page, " > ".join(chunk.headings))
+    return ", ".join(printable(part) for part in parts if part)
 
 
 def validity(fact: FactResult) -> str:

@@ -102,6 +102,11 @@ async def source_texts(
     return told
 
 
+async def placed(core: Core, episodes: Sequence[Episode]) -> list[SourceText]:
+    """Episodes, in their order; chunks with their document and places. Raises StoreUnavailable."""
+    return await _Chapters(core).placed(episodes)
+
+
 class _Chapters:
     """The documents of an answer, each read once."""
 

@@ -18,11 +18,11 @@ from kgsvc.documents.tokens import count_tokens
 from kgsvc.documents.window import Window
 from kgsvc.domain.limits import FROM_ZERO, Range
 
-__all__ = ["Chunk", "Chunking", "Cut", "Cutter", "chunks_of", "count_tokens", "dressed", "split"]
+__all__ = ["SENTENCE", "Chunk", "Chunking", "Cut", "Cutter", "chunks_of", "count_tokens", "dressed", "split"]
 
 # What a window may end behind, the best first.
 _PARAGRAPH = re.compile(r"\n(?:[ \t\r\f]*\n)+")
-_SENTENCE = re.compile(r"""[.!?]["'”’)\]]*\s+|[。．！？…][」』）”’]*|\n""")
+SENTENCE = re.compile(r"""[.!?]["'”’)\]]*\s+|[。．！？…][」』）”’]*|\n""")
 _WORD = re.compile(r"\s+|[、，]")
 # So many headings in a row stay with what follows them.
 _HEADINGS = 4
@@ -205,7 +205,7 @@ class Cutter:
         if start == 0:
             return start
         text = self._window.text(start, start + (own - start) // 2)
-        for pattern in (_SENTENCE, _WORD):
+        for pattern in (SENTENCE, _WORD):
             if found := pattern.search(text):
                 return start + found.end()
         return min(self._window.whole(start, +1), own)
@@ -228,7 +228,7 @@ class Cutter:
     def _pause(self, low: int, limit: int) -> int:
         """The last good place to stop behind `low`, up to `limit`."""
         text = self._window.text(low, limit)
-        for pattern in (_PARAGRAPH, _SENTENCE, _WORD):
+        for pattern in (_PARAGRAPH, SENTENCE, _WORD):
             ends = [found.end() for found in pattern.finditer(text)]
             if ends and (end := self._window.whole(low + ends[-1])) > low:
                 return end

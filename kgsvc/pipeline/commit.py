@@ -60,6 +60,12 @@ class _Batch:
         )
 
     @property
+    def passages(self) -> dict[str, bytes]:
+        """The vectors of the passages of chunks, by episode."""
+        found = {work.uuid: [self.vectors.get(text) for text in work.passages] for work in self.works}
+        return {uuid: b"".join(filter(None, each)) for uuid, each in found.items() if any(each)}
+
+    @property
     def told(self) -> list[tuple[Episode, Extraction]]:
         """Who tells what."""
         return [(item.episode, item.extraction) for item in self.said]
@@ -234,6 +240,7 @@ class Committer:
         delta = replace(
             delta,
             vectors=await self._vectors(delta, names, view, batch.vectors),
+            passages=batch.passages,
             space=self._embedder.space if self._embedder else "",
             transitions=tuple(Transition(uuid, ItemState.COMPLETED, now_ms) for uuid in uuids),
             requires_items=uuids,

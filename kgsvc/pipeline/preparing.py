@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from kgsvc.documents.passages import passages
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.facts.slots import NAME_PREFIX
 from kgsvc.domain.model.extraction import (
@@ -23,7 +24,7 @@ from kgsvc.domain.model.extraction import (
     Ontology,
     conform,
 )
-from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Usage
+from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Source, Usage
 from kgsvc.domain.model.items import FailedItem, ItemState, ItemWarning, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
@@ -69,6 +70,17 @@ class PreparedItem:
     def uuid(self) -> str:
         """Of its episode."""
         return self.item.episode.uuid
+
+    @property
+    def texts(self) -> set[str]:
+        """What is embedded of it: what was extracted, and the passages of a chunk."""
+        return texts_of(self.stage.extraction).union(self.passages)
+
+    @property
+    def passages(self) -> list[str]:
+        """Those of a chunk; of other episodes none."""
+        episode = self.item.episode
+        return passages(episode.body) if episode.source is Source.DOCUMENT else []
 
 
 def encode(stage: Stage) -> bytes:
@@ -336,7 +348,8 @@ class Preparer:
 
         Each item's part of the cost is added to `costs`, or stands in its failure.
         """
-        texts = {text for entry in todo for text in texts_of(entry.stage.extraction)}
+        wanted = [entry.texts for entry in todo]
+        texts = set[str]().union(*wanted)
         try:
             vectors, cost = await embedder.vectors_and_cost(texts, group_id)
         except StepError as error:
@@ -349,8 +362,8 @@ class Preparer:
                 for each in todo
             ]
         _add(costs, todo, cost)
-        for entry in todo:
-            own = {text: vectors[text] for text in texts_of(entry.stage.extraction)}
+        for entry, own_texts in zip(todo, wanted, strict=True):
+            own = {text: vectors[text] for text in own_texts}
             entry.stage = replace(entry.stage, vectors=own, space=embedder.space)
         return []
 

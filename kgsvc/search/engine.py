@@ -50,8 +50,10 @@ _UNPACK: dict[Scope, Callable[[Any], Item]] = {
     Scope.FACTS: unpack,
     Scope.NODES: unpack_entity,
     Scope.EPISODES: unpack_episode,
+    Scope.CHUNKS: unpack_episode,
 }
-_NAMED = frozenset({Scope.NODES, Scope.COMMUNITIES})  # found by vectors of their names
+_BESIDE_FACTS = frozenset({Scope.NODES, Scope.COMMUNITIES, Scope.CHUNKS})  # with vectors of their own
+_BODIES = frozenset({Scope.EPISODES, Scope.CHUNKS})
 _COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
 _SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
 
@@ -243,11 +245,11 @@ class Engine:
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.cold))
 
     def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> Asked:
-        unnamed = prepared.cold and plan.scope in _NAMED  # no vectors of names are read then
+        unread = prepared.cold and plan.scope in _BESIDE_FACTS  # these vectors are not read then
         return Asked(
             plan,
             prepared.terms,
-            None if unnamed else prepared.vector,
+            None if unread else prepared.vector,
             self._min_cosine,
             query.filters,
             prepared.now_ms,
@@ -294,7 +296,7 @@ def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
 
 def _size(scope: Scope, found: Found, keys: Sequence[Key]) -> int:
     """About the bytes of episodes; what else is shown is small."""
-    return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope is Scope.EPISODES else 0
+    return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope in _BODIES else 0
 
 
 def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:

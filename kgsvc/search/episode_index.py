@@ -15,7 +15,9 @@ from kgsvc.search.evidence_turns import Turns, turns_of
 from kgsvc.search.fact_columns import Column, within
 from kgsvc.search.filters import Filters
 from kgsvc.search.node_index import DatedIndex
+from kgsvc.search.passage_index import PassageIndex
 from kgsvc.search.text_index import Mask, mask_of
+from kgsvc.search.topk import Ranked
 from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
@@ -32,12 +34,15 @@ class FoundEpisode:
 
 
 class EpisodeIndex(DatedIndex):
-    """Episodes by row: found by their bodies, whole."""
+    """Episodes by row: found by their bodies, whole; chunks also by the vectors of their passages."""
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id)
+        self._passages = PassageIndex(dimension) if dimension else None
+        self._passage_space = space
         self._reference = Column(np.int64)
         self._spoken = Column(np.bool_)
+        self._of_document = Column(np.bool_)
         self._turns: Turns | None = None  # of the episodes as they are; None: to be looked for anew
         self._naming: dict[str, set[int]] = {}  # entity -> rows
         self._named: dict[int, tuple[str, ...]] = {}  # row -> entities
@@ -46,8 +51,9 @@ class EpisodeIndex(DatedIndex):
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        columns = self._reference.nbytes + self._spoken.nbytes
-        return super().nbytes + columns + self._mentions * _MENTION_BYTES
+        columns = self._reference.nbytes + self._spoken.nbytes + self._of_document.nbytes
+        passages = 0 if self._passages is None else self._passages.nbytes
+        return super().nbytes + columns + passages + self._mentions * _MENTION_BYTES
 
     def put(self, indexed: IndexedEpisode) -> None:
         """Write an episode."""
@@ -57,6 +63,10 @@ class EpisodeIndex(DatedIndex):
         self._date(row, episode.created_ms)
         self._reference.data[row] = episode.reference_ms
         self._spoken.data[row] = episode.source is Source.MESSAGE
+        self._of_document.data[row] = episode.source is Source.DOCUMENT
+        if self._passages is not None:
+            same = indexed.space == self._passage_space
+            self._passages.put(row, indexed.passages or b"" if same else b"")
         self._turns = None
         self._named[row] = tuple(dict.fromkeys(indexed.entities))
         for entity in self._named[row]:
@@ -87,11 +97,32 @@ class EpisodeIndex(DatedIndex):
         super()._make_room(rows)
         self._reference.reserve(rows)
         self._spoken.reserve(rows)
+        self._of_document.reserve(rows)
 
     def _clear(self, row: int) -> None:
         super()._clear(row)
         self._spoken.data[row] = False
+        if self._passages is not None:
+            self._passages.clear(row)
         self._turns = None
+
+    def settle(self) -> None:
+        super().settle()
+        if self._passages is not None:
+            self._passages.settle()
+
+    def by_vector(
+        self, vector: NDArray[np.float32] | None, visible: Mask, count: int, min_cosine: float
+    ) -> list[Ranked]:
+        """The chunks that are nearest by one of their passages."""
+        if vector is None or self._passages is None:
+            return []
+        return self.best(*self._passages.nearest(vector, visible, count, min_cosine), count)
+
+    def chunks(self) -> Mask:
+        """Which rows are chunks of documents; of free rows any."""
+        mask: Mask = self._of_document.data[: self.rows]
+        return mask
 
     def fulfilling(self, filters: Filters, typed: Iterable[str] | None) -> Mask:
         """Which rows fulfil `filters`: when they were accepted, what they are about in time, what was known

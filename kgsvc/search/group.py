@@ -19,7 +19,7 @@ class GroupTexts:
         self.rev = 0
         self.uuid = ""  # up to which it holds the revision after `rev` too
         self.nodes = NodeIndex(group_id, space, dimension)
-        self.episodes = EpisodeIndex(group_id)
+        self.episodes = EpisodeIndex(group_id, space, dimension)
         self.communities = CommunityIndex(group_id, space, dimension)
 
     def __len__(self) -> int:
@@ -44,6 +44,7 @@ class GroupTexts:
             self.communities.replace(changes.communities)
             self.communities.settle()
         self.nodes.settle()
+        self.episodes.settle()
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
         self.uuid = changes.upto_uuid

@@ -16,6 +16,7 @@ class Scope(StrEnum):
     NODES = "nodes"
     EPISODES = "episodes"
     COMMUNITIES = "communities"
+    CHUNKS = "chunks"
 
 
 class Method(StrEnum):
@@ -66,18 +67,21 @@ class ScopePlan:
 
 _NO_VECTORS = frozenset({Reranker.MMR, Reranker.EPISODE_MENTIONS})
 _NO_EVIDENCE = frozenset({Reranker.EVIDENCE})
-# Episodes have no vectors; communities lie nowhere in the graph; neither is mentioned by episodes.
+# Of episodes, chunks alone have vectors, one for each passage. Communities lie nowhere in the graph, and no
+# episode mentions them; nor does one mention another.
 METHODS: dict[Scope, frozenset[Method]] = {
     Scope.FACTS: frozenset(Method),
     Scope.NODES: frozenset(Method),
     Scope.EPISODES: frozenset({Method.BM25, Method.BFS}),
     Scope.COMMUNITIES: frozenset({Method.BM25, Method.COSINE}),
+    Scope.CHUNKS: frozenset(Method),
 }
 RERANKERS: dict[Scope, frozenset[Reranker]] = {
     Scope.FACTS: frozenset(Reranker),
     Scope.NODES: frozenset(Reranker) - _NO_EVIDENCE,
     Scope.EPISODES: frozenset(Reranker) - _NO_VECTORS,
     Scope.COMMUNITIES: frozenset({Reranker.RRF, Reranker.MMR, Reranker.WEIGHTED_SUM, Reranker.CROSS_ENCODER}),
+    Scope.CHUNKS: frozenset(Reranker) - _NO_VECTORS - _NO_EVIDENCE,
 }
 
 

@@ -1,4 +1,4 @@
-"""Entities, episodes and communities by every method, in one group (specs 002 and 003)."""
+"""Entities, episodes, chunks and communities by every method, in one group (specs 002 and 003)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
         return texts.communities, texts.communities.dated(asked.filters)
     types = asked.filters.entity_types
     typed = texts.nodes.of_types(types) if types else None
-    return texts.episodes, texts.episodes.fulfilling(asked.filters, typed)
+    seen = texts.episodes.fulfilling(asked.filters, typed)
+    return texts.episodes, seen & texts.episodes.chunks() if asked.plan.scope is Scope.CHUNKS else seen
 
 
 def _lists(index: TextIndex, asked: Asked, seen: Mask) -> Lists:
@@ -96,6 +97,7 @@ def _find_communities(texts: GroupTexts, asked: Asked, _walk: Walk) -> Found:
 _FINDERS: Mapping[Scope, Callable[[GroupTexts, Asked, Walk], Found]] = {
     Scope.NODES: _find_nodes,
     Scope.EPISODES: _find_episodes,
+    Scope.CHUNKS: _find_episodes,
     Scope.COMMUNITIES: _find_communities,
 }
 

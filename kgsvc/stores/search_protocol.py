@@ -51,6 +51,8 @@ class IndexedEpisode:
 
     episode: Episode
     entities: tuple[str, ...] = ()  # that it names, by uuid
+    space: str = ""
+    passages: bytes | None = None  # vectors of its passages: float32 little-endian, one behind the other
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,10 @@ class _SearchScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchSco
     """Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
     NODE_DISTANCE or EPISODE_MENTIONS.
     """
+    SEARCH_SCOPE_CHUNKS: _SearchScope.ValueType  # 5
+    """Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
+    MMR, EPISODE_MENTIONS or EVIDENCE.
+    """
 
 class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
     """What is searched for."""
@@ -59,6 +63,10 @@ SEARCH_SCOPE_EPISODES: SearchScope.ValueType  # 3
 SEARCH_SCOPE_COMMUNITIES: SearchScope.ValueType  # 4
 """Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
 NODE_DISTANCE or EPISODE_MENTIONS.
+"""
+SEARCH_SCOPE_CHUNKS: SearchScope.ValueType  # 5
+"""Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
+MMR, EPISODE_MENTIONS or EVIDENCE.
 """
 Global___SearchScope: _TypeAlias = SearchScope  # noqa: Y015
 
@@ -1598,6 +1606,7 @@ class SearchGraphOutput(_message.Message):
     COMMUNITIES_FIELD_NUMBER: _builtins.int
     CONTEXT_FIELD_NUMBER: _builtins.int
     PROVENANCE_FIELD_NUMBER: _builtins.int
+    CHUNKS_FIELD_NUMBER: _builtins.int
     search_type: Global___SearchScope.ValueType
     """The scope, if there was only one."""
     count: _builtins.int
@@ -1635,6 +1644,10 @@ class SearchGraphOutput(_message.Message):
     def provenance(self) -> Global___Provenance:
         """With include_provenance: where the results come from."""
 
+    @_builtins.property
+    def chunks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChunkHit]:
+        """Chunks of documents, best first."""
+
     def __init__(
         self,
         *,
@@ -1648,10 +1661,11 @@ class SearchGraphOutput(_message.Message):
         communities: _abc.Iterable[Global___CommunityHit] | None = ...,
         context: _builtins.str | None = ...,
         provenance: Global___Provenance | None = ...,
+        chunks: _abc.Iterable[Global___ChunkHit] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "context", b"context", "provenance", b"provenance", "search_type", b"search_type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "communities", b"communities", "context", b"context", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "provenance", b"provenance", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context", b"_context", "_search_type", b"_search_type", "chunks", b"chunks", "communities", b"communities", "context", b"context", "count", b"count", "episodes", b"episodes", "facts", b"facts", "message", b"message", "nodes", b"nodes", "provenance", b"provenance", "ran", b"ran", "search_type", b"search_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__context: _TypeAlias = _typing.Literal["context"]  # noqa: Y015
     _WhichOneofArgType__context: _TypeAlias = _typing.Literal["_context", b"_context"]  # noqa: Y015
@@ -1739,6 +1753,40 @@ class FactHit(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FactHit: _TypeAlias = FactHit  # noqa: Y015
+
+@_typing.final
+class ChunkHit(_message.Message):
+    """A chunk that was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHUNK_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    FOUND_BY_FIELD_NUMBER: _builtins.int
+    score: _builtins.float
+    """See FactHit.score."""
+    @_builtins.property
+    def chunk(self) -> Global___ProvenanceChunk:
+        """The chunk, at the first of its places if the document holds its text several times."""
+
+    @_builtins.property
+    def found_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundBy]:
+        """The methods that found it; filled in with include_scores."""
+
+    def __init__(
+        self,
+        *,
+        chunk: Global___ProvenanceChunk | None = ...,
+        score: _builtins.float = ...,
+        found_by: _abc.Iterable[Global___FoundBy] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "found_by", b"found_by", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChunkHit: _TypeAlias = ChunkHit  # noqa: Y015
 
 @_typing.final
 class NodeHit(_message.Message):

@@ -38,6 +38,11 @@ def _entity(entity: Entity, score: float) -> retrieval_pb2.ProvenanceEntity:
     )
 
 
+def first_place(chunk: SourceText) -> retrieval_pb2.ProvenanceChunk:
+    """A chunk where its document first holds it."""
+    return next(_chunk(chunk))
+
+
 def _chunk(source: SourceText) -> Iterator[retrieval_pb2.ProvenanceChunk]:
     """An entry for each place; one without a place if the present text has none."""
     episode, document = source.episode, source.document

@@ -14,9 +14,9 @@ from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
-from kgsvc.api.rpc.provenance import provenance_message
+from kgsvc.api.rpc.provenance import first_place, provenance_message
 from kgsvc.commands.core import Core
-from kgsvc.commands.provenance import Room, provenance
+from kgsvc.commands.provenance import Room, placed, provenance
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.search import plans
@@ -50,7 +50,7 @@ _SCOPE_NUMBERS = mapping.enum_numbers(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
 _METHOD_NUMBERS = mapping.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Method)
 _RERANKER_NUMBERS = mapping.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
 _REASON_NUMBERS = mapping.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
-_SCOPE_ENTRIES = 4
+_SCOPE_ENTRIES = len(Scope)
 _ORIGINS = 64
 _NAMES = 256  # in one filter
 _LEAST, _MOST = 1e-6, 1e6  # weights; scores are rounded to twelve digits
@@ -87,6 +87,7 @@ class SearchRpcs:
             with timed(self._core):
                 results = await self._search.search(replace(query, ends_s=current_call.get().ends_s))
             output = _output(results, scores, query.filters.known_at_ms)
+            output.chunks.extend(await self._chunks(results, scores))
             if tokens is not None:
                 chars = min(tokens * TOKEN_CHARS, room_of(self._core, output) // _CHARACTER_BYTES)
                 output.context = told(await self._search.context(query, results, chars))
@@ -97,6 +98,19 @@ class SearchRpcs:
             return Reply(output)
 
         return run
+
+    async def _chunks(self, results: Sequence[ScopeAnswer], scores: bool) -> list[retrieval_pb2.ChunkHit]:
+        """The chunks among the results with where they stand; without those erased meanwhile."""
+        hits = [hit for answer in results if answer.scope is Scope.CHUNKS for hit in answer.hits]
+        episodes = [hit.item.episode for hit in hits if isinstance(hit.item, FoundEpisode)]
+        told = await placed(self._core, episodes) if episodes else []
+        return [
+            retrieval_pb2.ChunkHit(
+                chunk=first_place(source), score=hit.score, found_by=_found_by(hit, scores)
+            )
+            for source, hit in zip(told, hits, strict=True)
+            if source.document is not None
+        ]
 
 
 def room_of(core: Core, output: Message) -> int:
@@ -321,7 +335,7 @@ def _output(
     """The results, scope by scope; facts as they were known then."""
     output = retrieval_pb2.SearchGraphOutput(ran=map(run_message, results))
     for answer in results:
-        for hit in answer.hits:
+        for hit in answer.hits if answer.scope is not Scope.CHUNKS else ():
             _add(output, hit, with_scores, known_at_ms)
     if len(results) == 1:
         output.search_type = _SCOPE_NUMBERS[results[0].scope]

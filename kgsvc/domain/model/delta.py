@@ -117,7 +117,9 @@ class GraphDelta:
     remove_merges: tuple[str, ...] = ()  # by merge_id: delete if there
     remove_entities: tuple[str, ...] = ()  # delete with names, MENTIONS, vector; no fact may be left on them
     vectors: Mapping[str, bytes] = field(default_factory=dict)  # fact or entity uuid -> float32 little-endian
-    space: str = ""  # of `vectors`
+    # Episode uuid -> the vectors of its passages, one behind the other: as `vectors`.
+    passages: Mapping[str, bytes] = field(default_factory=dict)
+    space: str = ""  # of `vectors` and `passages`
     transitions: tuple[Transition, ...] = ()
     requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
     found: tuple[str, ...] = ()  # episodes that searches return from here on, even if nothing was extracted

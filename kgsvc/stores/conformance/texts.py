@@ -44,6 +44,23 @@ async def episodes_come_once_they_are_found(g: Scratch) -> None:
     equal(found.episodes, (IndexedEpisode(said[1], (bob.uuid,)),), "text_changes: what an episode names")
 
 
+async def passages_come_with_their_episode(g: Scratch) -> None:
+    """The vectors of passages come with their episode and its space, are replaced, and go with it."""
+    (said,) = g.episodes(1)
+    await g.accepted(said)
+    await g.write(found=("e0",), passages={"e0": b"12345678"}, space="s:1")
+    (found,) = (await g.store.text_changes(g.id, 0, 99)).episodes
+    equal(found, IndexedEpisode(said, (), "s:1", b"12345678"), "text_changes: passages")
+    await g.write(found=("e0",), passages={"e0": b"ABCD"}, space="s:2")
+    (found,) = (await g.store.text_changes(g.id, 0, 99)).episodes
+    equal((found.space, found.passages), ("s:2", b"ABCD"), "text_changes: passages written again")
+    await g.write(remove_episodes=("e0",))
+    await g.accepted(said)
+    await g.write(found=("e0",))
+    (found,) = (await g.store.text_changes(g.id, 0, 99)).episodes
+    equal((found.space, found.passages), ("", None), "text_changes: passages of a former life")
+
+
 async def removed_texts_are_named(g: Scratch) -> None:
     """Entities and episodes removed after the revision are named, until they are there again."""
     ada, bob = g.entity("n-ada", "Ada"), g.entity("n-bob", "Bob")

@@ -81,6 +81,7 @@ def write_name_tokens(db: apsw.Connection, gid: int, terms: Iterable[tuple[str, 
 
 _FACT_VECTOR = upsert("fact_vectors", "id", "space, vector")
 _ENTITY_VECTOR = upsert("entity_vectors", "id", "rev, space, vector")
+_PASSAGES = upsert("passage_vectors", "id", "space, vectors")
 
 
 def write_vectors(
@@ -96,6 +97,8 @@ def write_vectors(
     of_entities = [(entities[uuid], rev, delta.space, vector) for uuid, vector in vectors if uuid in entities]
     db.executemany(_FACT_VECTOR, of_facts)
     db.executemany(_ENTITY_VECTOR, of_entities)
+    episodes = ids_of(db, "episodes", gid, delta.passages) if delta.passages else {}
+    db.executemany(_PASSAGES, [(episodes[uuid], delta.space, v) for uuid, v in delta.passages.items()])
 
 
 _TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")

@@ -352,11 +352,19 @@ CREATE TRIGGER quotas_released AFTER DELETE ON episodes BEGIN
 END;
 """
 
+# Vectors of the passages of chunks, one behind the other.
+_PASSAGES = """
+CREATE TABLE passage_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vectors BLOB NOT NULL) STRICT;
+CREATE TRIGGER passage_vectors_gone AFTER DELETE ON episodes BEGIN
+    DELETE FROM passage_vectors WHERE id = old.id;
+END;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS, _DOCUMENTS, _QUOTAS,
+    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -57,10 +57,10 @@ def _text_changes(
         """
     entities = all_rows(db, sql, span)
     sql = """
-        SELECT e.*,
+        SELECT e.*, v.space, v.vectors,
             (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
              WHERE m.episode_id = e.id)
-        FROM found_episodes r JOIN live_episodes e ON e.id = r.id
+        FROM found_episodes r JOIN live_episodes e ON e.id = r.id LEFT JOIN passage_vectors v ON v.id = e.id
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, e.uuid) > (?2, ?3) AND (r.rev, e.uuid) <= (?4, ?5)
         ORDER BY r.rev, e.uuid
@@ -138,7 +138,8 @@ def _entity(row: Row) -> IndexedEntity:
 
 
 def _episode(row: Row) -> IndexedEpisode:
-    return IndexedEpisode(episode_of(row[:-1]), tuple(sorted(json.loads(row[-1]))))
+    space, vectors, entities = row[-3:]
+    return IndexedEpisode(episode_of(row[:-3]), tuple(sorted(json.loads(entities))), space or "", vectors)
 
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:

@@ -146,6 +146,11 @@ _WRITE: LiteralString = (
         SET n.vector = row[1], n.space = $p.space, n.vector_rev = $p.rev
     }
     CALL () {
+        UNWIND $p.passages AS row
+        <SEEK e:Episodic row[0]>
+        SET e.passages = row[1], e.space = $p.space
+    }
+    CALL () {
         UNWIND $p.fact_vectors AS row
         <SEEK r:RELATES_TO row[0]>
         SET r.rev = $p.rev
@@ -337,4 +342,5 @@ def _vectors(delta: GraphDelta) -> dict[str, Any]:
         "space": delta.space,
         "entity_vectors": [[uuid, v] for uuid, v in pairs if uuid in entities or uuid not in facts],
         "fact_vectors": [[uuid, v] for uuid, v in pairs if uuid in facts or uuid not in entities],
+        "passages": [list(each) for each in delta.passages.items()],
     }

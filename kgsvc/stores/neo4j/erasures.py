@@ -40,7 +40,6 @@ _COMPLETE: LiteralString = """
     """  # a condition on `open` lets the planner walk through all that is open
 
 
-
 def _erasure(row: Row) -> Erasure:
     erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms = row
     counts = None if removed is None else json.loads(removed)

@@ -96,7 +96,7 @@ _TEXT_CHANGES: LiteralString = """
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev AND e.rev <= upto_rev
             AND [e.rev, e.uuid] > [$p.rev, $p.uuid] AND [e.rev, e.uuid] <= [upto_rev, upto_uuid]
         WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid
-        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], <EPISODE>]) AS episodes
+        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], e.space, e.passages, <EPISODE>]) AS episodes
     }
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
@@ -237,4 +237,5 @@ def _entity(row: Row) -> IndexedEntity:
 
 
 def _episode(row: Row) -> IndexedEpisode:
-    return IndexedEpisode(episode_of(row[1:]), tuple(sorted(row[0])))
+    entities, space, vectors, *episode = row
+    return IndexedEpisode(episode_of(episode), tuple(sorted(entities)), space or "", vectors)

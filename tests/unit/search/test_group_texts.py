@@ -26,6 +26,7 @@ METHODS = {
     Scope.NODES: (Method.BM25, Method.COSINE, Method.BFS),
     Scope.EPISODES: (Method.BM25, Method.BFS),
     Scope.COMMUNITIES: (Method.BM25, Method.COSINE),
+    Scope.CHUNKS: (Method.BM25, Method.COSINE, Method.BFS),
 }
 
 
@@ -40,6 +41,13 @@ def entity(
 def episode(uuid: str, text: str, named: tuple[str, ...] = ()) -> IndexedEpisode:
     """An episode that names entities."""
     return IndexedEpisode(Episode(uuid, "g", text, Source.TEXT, NOW, NOW, "name", "about"), named)
+
+
+def chunk(uuid: str, text: str, named: tuple[str, ...] = ()) -> IndexedEpisode:
+    """A chunk with a passage for each word, whose vector follows the words so far."""
+    vectors = b"".join(vector(n, len(word), 1, 0) for n, word in enumerate(text.split()))
+    made = Episode(uuid, "g", text, Source.DOCUMENT, NOW, NOW, "name", "about")
+    return IndexedEpisode(made, named, SPACE, vectors)
 
 
 def page(rev: int, *rows: IndexedEntity | IndexedEpisode, **more: object) -> TextChanges:
@@ -66,6 +74,7 @@ def found(index: GroupTexts, scope: Scope, filters: Filters | None = None) -> Fo
 rows = st.one_of(
     st.builds(entity, uuids, texts, st.sampled_from([("Person",), ("Place", "City"), ()])),
     st.builds(episode, uuids, texts, st.lists(uuids, unique=True, max_size=3).map(tuple)),
+    st.builds(chunk, uuids, texts, st.lists(uuids, unique=True, max_size=3).map(tuple)),
 )
 steps = st.lists(
     st.tuples(st.lists(rows, max_size=3), st.sets(uuids, max_size=2), st.sets(uuids, max_size=2))
@@ -92,7 +101,7 @@ def test_however_it_came_about(
     fresh.apply(page(9, *sorted(entities.values(), key=lambda row: row.entity.uuid), *episodes.values()))
     assert len(index) == len(fresh) == len(entities) + len(episodes)
     for by in (Filters(), Filters(entity_types=frozenset({"Person", "City"}))):
-        for scope in (Scope.NODES, Scope.EPISODES):
+        for scope in (Scope.NODES, Scope.EPISODES, Scope.CHUNKS):
             assert found(index, scope, by) == found(fresh, scope, by)
     assert index.nodes.of_types(["Place"]) == fresh.nodes.of_types(["Place"])
 

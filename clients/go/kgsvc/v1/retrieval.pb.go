@@ -40,6 +40,9 @@ const (
 	// Communities of the latest build, by the words of name and summary and by the meaning of the name. Not with BFS,
 	// NODE_DISTANCE or EPISODE_MENTIONS.
 	SearchScope_SEARCH_SCOPE_COMMUNITIES SearchScope = 4
+	// Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
+	// MMR, EPISODE_MENTIONS or EVIDENCE.
+	SearchScope_SEARCH_SCOPE_CHUNKS SearchScope = 5
 )
 
 // Enum value maps for SearchScope.
@@ -50,6 +53,7 @@ var (
 		2: "SEARCH_SCOPE_NODES",
 		3: "SEARCH_SCOPE_EPISODES",
 		4: "SEARCH_SCOPE_COMMUNITIES",
+		5: "SEARCH_SCOPE_CHUNKS",
 	}
 	SearchScope_value = map[string]int32{
 		"SEARCH_SCOPE_UNSPECIFIED": 0,
@@ -57,6 +61,7 @@ var (
 		"SEARCH_SCOPE_NODES":       2,
 		"SEARCH_SCOPE_EPISODES":    3,
 		"SEARCH_SCOPE_COMMUNITIES": 4,
+		"SEARCH_SCOPE_CHUNKS":      5,
 	}
 )
 
@@ -2590,7 +2595,9 @@ type SearchGraphOutput struct {
 	// found. It is shorter if the response has no room for it.
 	Context *string `protobuf:"bytes,9,opt,name=context,proto3,oneof" json:"context,omitempty"`
 	// With include_provenance: where the results come from.
-	Provenance    *Provenance `protobuf:"bytes,10,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	Provenance *Provenance `protobuf:"bytes,10,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// Chunks of documents, best first.
+	Chunks        []*ChunkHit `protobuf:"bytes,11,rep,name=chunks,proto3" json:"chunks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2691,6 +2698,13 @@ func (x *SearchGraphOutput) GetContext() string {
 func (x *SearchGraphOutput) GetProvenance() *Provenance {
 	if x != nil {
 		return x.Provenance
+	}
+	return nil
+}
+
+func (x *SearchGraphOutput) GetChunks() []*ChunkHit {
+	if x != nil {
+		return x.Chunks
 	}
 	return nil
 }
@@ -2841,6 +2855,70 @@ func (x *FactHit) GetFoundBy() []*FoundBy {
 	return nil
 }
 
+// A chunk that was found.
+type ChunkHit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The chunk, at the first of its places if the document holds its text several times.
+	Chunk *ProvenanceChunk `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	// See FactHit.score.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// The methods that found it; filled in with include_scores.
+	FoundBy       []*FoundBy `protobuf:"bytes,3,rep,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChunkHit) Reset() {
+	*x = ChunkHit{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkHit) ProtoMessage() {}
+
+func (x *ChunkHit) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkHit.ProtoReflect.Descriptor instead.
+func (*ChunkHit) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ChunkHit) GetChunk() *ProvenanceChunk {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+func (x *ChunkHit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *ChunkHit) GetFoundBy() []*FoundBy {
+	if x != nil {
+		return x.FoundBy
+	}
+	return nil
+}
+
 // An entity that was found.
 type NodeHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2856,7 +2934,7 @@ type NodeHit struct {
 
 func (x *NodeHit) Reset() {
 	*x = NodeHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2868,7 +2946,7 @@ func (x *NodeHit) String() string {
 func (*NodeHit) ProtoMessage() {}
 
 func (x *NodeHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2881,7 +2959,7 @@ func (x *NodeHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeHit.ProtoReflect.Descriptor instead.
 func (*NodeHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{32}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeHit) GetNode() *EntityNode {
@@ -2920,7 +2998,7 @@ type EpisodeHit struct {
 
 func (x *EpisodeHit) Reset() {
 	*x = EpisodeHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2932,7 +3010,7 @@ func (x *EpisodeHit) String() string {
 func (*EpisodeHit) ProtoMessage() {}
 
 func (x *EpisodeHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2945,7 +3023,7 @@ func (x *EpisodeHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EpisodeHit.ProtoReflect.Descriptor instead.
 func (*EpisodeHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{33}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EpisodeHit) GetEpisode() *Episode {
@@ -2984,7 +3062,7 @@ type CommunityHit struct {
 
 func (x *CommunityHit) Reset() {
 	*x = CommunityHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2996,7 +3074,7 @@ func (x *CommunityHit) String() string {
 func (*CommunityHit) ProtoMessage() {}
 
 func (x *CommunityHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3009,7 +3087,7 @@ func (x *CommunityHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommunityHit.ProtoReflect.Descriptor instead.
 func (*CommunityHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CommunityHit) GetCommunity() *Community {
@@ -3048,7 +3126,7 @@ type FoundBy struct {
 
 func (x *FoundBy) Reset() {
 	*x = FoundBy{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3060,7 +3138,7 @@ func (x *FoundBy) String() string {
 func (*FoundBy) ProtoMessage() {}
 
 func (x *FoundBy) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3073,7 +3151,7 @@ func (x *FoundBy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundBy.ProtoReflect.Descriptor instead.
 func (*FoundBy) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{35}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FoundBy) GetMethod() SearchMethod {
@@ -3116,7 +3194,7 @@ type Provenance struct {
 
 func (x *Provenance) Reset() {
 	*x = Provenance{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3128,7 +3206,7 @@ func (x *Provenance) String() string {
 func (*Provenance) ProtoMessage() {}
 
 func (x *Provenance) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3141,7 +3219,7 @@ func (x *Provenance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provenance.ProtoReflect.Descriptor instead.
 func (*Provenance) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{36}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Provenance) GetEntities() []*ProvenanceEntity {
@@ -3198,7 +3276,7 @@ type ProvenanceEntity struct {
 
 func (x *ProvenanceEntity) Reset() {
 	*x = ProvenanceEntity{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3210,7 +3288,7 @@ func (x *ProvenanceEntity) String() string {
 func (*ProvenanceEntity) ProtoMessage() {}
 
 func (x *ProvenanceEntity) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3223,7 +3301,7 @@ func (x *ProvenanceEntity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvenanceEntity.ProtoReflect.Descriptor instead.
 func (*ProvenanceEntity) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{37}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ProvenanceEntity) GetUuid() string {
@@ -3292,7 +3370,7 @@ type ProvenanceChunk struct {
 
 func (x *ProvenanceChunk) Reset() {
 	*x = ProvenanceChunk{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3304,7 +3382,7 @@ func (x *ProvenanceChunk) String() string {
 func (*ProvenanceChunk) ProtoMessage() {}
 
 func (x *ProvenanceChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3317,7 +3395,7 @@ func (x *ProvenanceChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvenanceChunk.ProtoReflect.Descriptor instead.
 func (*ProvenanceChunk) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{38}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ProvenanceChunk) GetChunkId() string {
@@ -3418,7 +3496,7 @@ type ProvenanceEpisode struct {
 
 func (x *ProvenanceEpisode) Reset() {
 	*x = ProvenanceEpisode{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +3508,7 @@ func (x *ProvenanceEpisode) String() string {
 func (*ProvenanceEpisode) ProtoMessage() {}
 
 func (x *ProvenanceEpisode) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +3521,7 @@ func (x *ProvenanceEpisode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvenanceEpisode.ProtoReflect.Descriptor instead.
 func (*ProvenanceEpisode) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{39}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ProvenanceEpisode) GetUuid() string {
@@ -3503,7 +3581,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3593,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3606,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{40}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AskRequest) GetRequestId() string {
@@ -3569,7 +3647,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3581,7 +3659,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3594,7 +3672,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{41}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AskResponse) GetRequestId() string {
@@ -3652,7 +3730,7 @@ type AskInput struct {
 
 func (x *AskInput) Reset() {
 	*x = AskInput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +3742,7 @@ func (x *AskInput) String() string {
 func (*AskInput) ProtoMessage() {}
 
 func (x *AskInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +3755,7 @@ func (x *AskInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskInput.ProtoReflect.Descriptor instead.
 func (*AskInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{42}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AskInput) GetGroupIds() []string {
@@ -3756,7 +3834,7 @@ type AskOutput struct {
 
 func (x *AskOutput) Reset() {
 	*x = AskOutput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3846,7 @@ func (x *AskOutput) String() string {
 func (*AskOutput) ProtoMessage() {}
 
 func (x *AskOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3859,7 @@ func (x *AskOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskOutput.ProtoReflect.Descriptor instead.
 func (*AskOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{43}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AskOutput) GetPiece() string {
@@ -3828,7 +3906,7 @@ type AskResult struct {
 
 func (x *AskResult) Reset() {
 	*x = AskResult{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3840,7 +3918,7 @@ func (x *AskResult) String() string {
 func (*AskResult) ProtoMessage() {}
 
 func (x *AskResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3853,7 +3931,7 @@ func (x *AskResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResult.ProtoReflect.Descriptor instead.
 func (*AskResult) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{44}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AskResult) GetAnswer() string {
@@ -3949,7 +4027,7 @@ type Citation struct {
 
 func (x *Citation) Reset() {
 	*x = Citation{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3961,7 +4039,7 @@ func (x *Citation) String() string {
 func (*Citation) ProtoMessage() {}
 
 func (x *Citation) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3974,7 +4052,7 @@ func (x *Citation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Citation.ProtoReflect.Descriptor instead.
 func (*Citation) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{45}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Citation) GetNumber() int32 {
@@ -4039,7 +4117,7 @@ type CitationPlace struct {
 
 func (x *CitationPlace) Reset() {
 	*x = CitationPlace{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4051,7 +4129,7 @@ func (x *CitationPlace) String() string {
 func (*CitationPlace) ProtoMessage() {}
 
 func (x *CitationPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4064,7 +4142,7 @@ func (x *CitationPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CitationPlace.ProtoReflect.Descriptor instead.
 func (*CitationPlace) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{46}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CitationPlace) GetStart() int32 {
@@ -4306,7 +4384,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x0f_include_scoresB\x12\n" +
 	"\x10_include_contextB\x11\n" +
 	"\x0f_context_tokensB\x15\n" +
-	"\x13_include_provenance\"\xd5\x03\n" +
+	"\x13_include_provenance\"\x81\x04\n" +
 	"\x11SearchGraphOutput\x12'\n" +
 	"\x05facts\x18\x01 \x03(\v2\x11.kgsvc.v1.FactHitR\x05facts\x12;\n" +
 	"\vsearch_type\x18\x02 \x01(\x0e2\x15.kgsvc.v1.SearchScopeH\x00R\n" +
@@ -4321,7 +4399,8 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\n" +
 	"provenance\x18\n" +
 	" \x01(\v2\x14.kgsvc.v1.ProvenanceR\n" +
-	"provenanceB\x0e\n" +
+	"provenance\x12*\n" +
+	"\x06chunks\x18\v \x03(\v2\x12.kgsvc.v1.ChunkHitR\x06chunksB\x0e\n" +
 	"\f_search_typeB\n" +
 	"\n" +
 	"\b_context\"\xfa\x01\n" +
@@ -4335,6 +4414,10 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\a_reason\"w\n" +
 	"\aFactHit\x12(\n" +
 	"\x04fact\x18\x01 \x01(\v2\x14.kgsvc.v1.FactResultR\x04fact\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
+	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"\x7f\n" +
+	"\bChunkHit\x12/\n" +
+	"\x05chunk\x18\x01 \x01(\v2\x19.kgsvc.v1.ProvenanceChunkR\x05chunk\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12,\n" +
 	"\bfound_by\x18\x03 \x03(\v2\x11.kgsvc.v1.FoundByR\afoundBy\"w\n" +
 	"\aNodeHit\x12(\n" +
@@ -4461,13 +4544,14 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\bepisodes\x18\a \x03(\tR\bepisodes\"7\n" +
 	"\rCitationPlace\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x02 \x01(\x05R\x03end*\x94\x01\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end*\xad\x01\n" +
 	"\vSearchScope\x12\x1c\n" +
 	"\x18SEARCH_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_SCOPE_FACTS\x10\x01\x12\x16\n" +
 	"\x12SEARCH_SCOPE_NODES\x10\x02\x12\x19\n" +
 	"\x15SEARCH_SCOPE_EPISODES\x10\x03\x12\x1c\n" +
-	"\x18SEARCH_SCOPE_COMMUNITIES\x10\x04*v\n" +
+	"\x18SEARCH_SCOPE_COMMUNITIES\x10\x04\x12\x17\n" +
+	"\x13SEARCH_SCOPE_CHUNKS\x10\x05*v\n" +
 	"\fSearchMethod\x12\x1d\n" +
 	"\x19SEARCH_METHOD_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_METHOD_BM25\x10\x01\x12\x18\n" +
@@ -4541,7 +4625,7 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
 	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
@@ -4581,89 +4665,90 @@ var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(*SearchGraphOutput)(nil),      // 35: kgsvc.v1.SearchGraphOutput
 	(*ScopeRun)(nil),               // 36: kgsvc.v1.ScopeRun
 	(*FactHit)(nil),                // 37: kgsvc.v1.FactHit
-	(*NodeHit)(nil),                // 38: kgsvc.v1.NodeHit
-	(*EpisodeHit)(nil),             // 39: kgsvc.v1.EpisodeHit
-	(*CommunityHit)(nil),           // 40: kgsvc.v1.CommunityHit
-	(*FoundBy)(nil),                // 41: kgsvc.v1.FoundBy
-	(*Provenance)(nil),             // 42: kgsvc.v1.Provenance
-	(*ProvenanceEntity)(nil),       // 43: kgsvc.v1.ProvenanceEntity
-	(*ProvenanceChunk)(nil),        // 44: kgsvc.v1.ProvenanceChunk
-	(*ProvenanceEpisode)(nil),      // 45: kgsvc.v1.ProvenanceEpisode
-	(*AskRequest)(nil),             // 46: kgsvc.v1.AskRequest
-	(*AskResponse)(nil),            // 47: kgsvc.v1.AskResponse
-	(*AskInput)(nil),               // 48: kgsvc.v1.AskInput
-	(*AskOutput)(nil),              // 49: kgsvc.v1.AskOutput
-	(*AskResult)(nil),              // 50: kgsvc.v1.AskResult
-	(*Citation)(nil),               // 51: kgsvc.v1.Citation
-	(*CitationPlace)(nil),          // 52: kgsvc.v1.CitationPlace
-	(Status)(0),                    // 53: kgsvc.v1.Status
-	(*Error)(nil),                  // 54: kgsvc.v1.Error
-	(*FactResult)(nil),             // 55: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 56: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 57: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 58: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 59: kgsvc.v1.CitationChainEntry
-	(*Mention)(nil),                // 60: kgsvc.v1.Mention
-	(*timestamppb.Timestamp)(nil),  // 61: google.protobuf.Timestamp
-	(*Community)(nil),              // 62: kgsvc.v1.Community
-	(Source)(0),                    // 63: kgsvc.v1.Source
-	(*ModelUsage)(nil),             // 64: kgsvc.v1.ModelUsage
-	(*GetDocumentRequest)(nil),     // 65: kgsvc.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),   // 66: kgsvc.v1.ListDocumentsRequest
-	(*GetDocumentResponse)(nil),    // 67: kgsvc.v1.GetDocumentResponse
-	(*ListDocumentsResponse)(nil),  // 68: kgsvc.v1.ListDocumentsResponse
+	(*ChunkHit)(nil),               // 38: kgsvc.v1.ChunkHit
+	(*NodeHit)(nil),                // 39: kgsvc.v1.NodeHit
+	(*EpisodeHit)(nil),             // 40: kgsvc.v1.EpisodeHit
+	(*CommunityHit)(nil),           // 41: kgsvc.v1.CommunityHit
+	(*FoundBy)(nil),                // 42: kgsvc.v1.FoundBy
+	(*Provenance)(nil),             // 43: kgsvc.v1.Provenance
+	(*ProvenanceEntity)(nil),       // 44: kgsvc.v1.ProvenanceEntity
+	(*ProvenanceChunk)(nil),        // 45: kgsvc.v1.ProvenanceChunk
+	(*ProvenanceEpisode)(nil),      // 46: kgsvc.v1.ProvenanceEpisode
+	(*AskRequest)(nil),             // 47: kgsvc.v1.AskRequest
+	(*AskResponse)(nil),            // 48: kgsvc.v1.AskResponse
+	(*AskInput)(nil),               // 49: kgsvc.v1.AskInput
+	(*AskOutput)(nil),              // 50: kgsvc.v1.AskOutput
+	(*AskResult)(nil),              // 51: kgsvc.v1.AskResult
+	(*Citation)(nil),               // 52: kgsvc.v1.Citation
+	(*CitationPlace)(nil),          // 53: kgsvc.v1.CitationPlace
+	(Status)(0),                    // 54: kgsvc.v1.Status
+	(*Error)(nil),                  // 55: kgsvc.v1.Error
+	(*FactResult)(nil),             // 56: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 57: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 58: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 59: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 60: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 61: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 62: google.protobuf.Timestamp
+	(*Community)(nil),              // 63: kgsvc.v1.Community
+	(Source)(0),                    // 64: kgsvc.v1.Source
+	(*ModelUsage)(nil),             // 65: kgsvc.v1.ModelUsage
+	(*GetDocumentRequest)(nil),     // 66: kgsvc.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),   // 67: kgsvc.v1.ListDocumentsRequest
+	(*GetDocumentResponse)(nil),    // 68: kgsvc.v1.GetDocumentResponse
+	(*ListDocumentsResponse)(nil),  // 69: kgsvc.v1.ListDocumentsResponse
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	8,   // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	53,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
 	9,   // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	54,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	55,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	55,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	56,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
 	12,  // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	53,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	55,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	54,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	54,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	56,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	55,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	15,  // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	53,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
 	16,  // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	54,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	56,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	55,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	57,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
 	19,  // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	53,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
 	20,  // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	54,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	57,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	55,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	42,  // 20: kgsvc.v1.GetMemoryOutput.provenance:type_name -> kgsvc.v1.Provenance
+	55,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	58,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	56,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	43,  // 20: kgsvc.v1.GetMemoryOutput.provenance:type_name -> kgsvc.v1.Provenance
 	23,  // 21: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	53,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
 	24,  // 23: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	54,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	58,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	55,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	56,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	59,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	60,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	55,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	59,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	56,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	57,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	60,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	61,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
 	27,  // 30: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	53,  // 31: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 31: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
 	28,  // 32: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	54,  // 33: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	55,  // 34: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	55,  // 33: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	56,  // 34: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
 	0,   // 35: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
 	1,   // 36: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
 	2,   // 37: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	61,  // 38: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	61,  // 39: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	62,  // 38: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	62,  // 39: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
 	30,  // 40: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
 	30,  // 41: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
 	30,  // 42: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
 	30,  // 43: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	61,  // 44: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	61,  // 45: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	62,  // 44: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	62,  // 45: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
 	34,  // 46: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	53,  // 47: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 47: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
 	35,  // 48: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	54,  // 49: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	55,  // 49: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
 	0,   // 50: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
 	4,   // 51: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
 	29,  // 52: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
@@ -4671,66 +4756,69 @@ var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	37,  // 54: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
 	0,   // 55: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
 	36,  // 56: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
-	38,  // 57: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
-	39,  // 58: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
-	40,  // 59: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
-	42,  // 60: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
-	0,   // 61: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
-	1,   // 62: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
-	2,   // 63: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
-	3,   // 64: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
-	55,  // 65: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
-	41,  // 66: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
-	58,  // 67: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
-	41,  // 68: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	56,  // 69: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
-	41,  // 70: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	62,  // 71: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
-	41,  // 72: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
-	1,   // 73: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
-	43,  // 74: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
-	44,  // 75: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
-	45,  // 76: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
-	63,  // 77: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
-	61,  // 78: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
-	48,  // 79: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
-	53,  // 80: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
-	49,  // 81: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
-	54,  // 82: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
-	4,   // 83: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	31,  // 84: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
-	50,  // 85: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
-	51,  // 86: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
-	42,  // 87: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
-	64,  // 88: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
-	36,  // 89: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
-	5,   // 90: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
-	52,  // 91: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
-	6,   // 92: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	10,  // 93: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	13,  // 94: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	17,  // 95: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	21,  // 96: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	25,  // 97: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	32,  // 98: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	46,  // 99: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
-	65,  // 100: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
-	66,  // 101: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
-	7,   // 102: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	11,  // 103: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	14,  // 104: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	18,  // 105: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	22,  // 106: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	26,  // 107: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	33,  // 108: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	47,  // 109: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
-	67,  // 110: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
-	68,  // 111: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
-	102, // [102:112] is the sub-list for method output_type
-	92,  // [92:102] is the sub-list for method input_type
-	92,  // [92:92] is the sub-list for extension type_name
-	92,  // [92:92] is the sub-list for extension extendee
-	0,   // [0:92] is the sub-list for field type_name
+	39,  // 57: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
+	40,  // 58: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
+	41,  // 59: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
+	43,  // 60: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
+	38,  // 61: kgsvc.v1.SearchGraphOutput.chunks:type_name -> kgsvc.v1.ChunkHit
+	0,   // 62: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 63: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 64: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
+	3,   // 65: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
+	56,  // 66: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	42,  // 67: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	45,  // 68: kgsvc.v1.ChunkHit.chunk:type_name -> kgsvc.v1.ProvenanceChunk
+	42,  // 69: kgsvc.v1.ChunkHit.found_by:type_name -> kgsvc.v1.FoundBy
+	59,  // 70: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	42,  // 71: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	57,  // 72: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	42,  // 73: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	63,  // 74: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	42,  // 75: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,   // 76: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	44,  // 77: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
+	45,  // 78: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
+	46,  // 79: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
+	64,  // 80: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
+	62,  // 81: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
+	49,  // 82: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
+	54,  // 83: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
+	50,  // 84: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
+	55,  // 85: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
+	4,   // 86: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	31,  // 87: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
+	51,  // 88: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
+	52,  // 89: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
+	43,  // 90: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
+	65,  // 91: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
+	36,  // 92: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
+	5,   // 93: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
+	53,  // 94: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
+	6,   // 95: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	10,  // 96: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	13,  // 97: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	17,  // 98: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	21,  // 99: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	25,  // 100: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	32,  // 101: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	47,  // 102: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
+	66,  // 103: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
+	67,  // 104: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
+	7,   // 105: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	11,  // 106: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	14,  // 107: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	18,  // 108: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	22,  // 109: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	26,  // 110: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	33,  // 111: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	48,  // 112: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
+	68,  // 113: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
+	69,  // 114: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
+	105, // [105:115] is the sub-list for method output_type
+	95,  // [95:105] is the sub-list for method input_type
+	95,  // [95:95] is the sub-list for extension type_name
+	95,  // [95:95] is the sub-list for extension extendee
+	0,   // [0:95] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -4760,19 +4848,19 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[28].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[29].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[30].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[38].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[39].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[40].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[42].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[41].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[43].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[44].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
