@@ -54,16 +54,24 @@ class Died(AssertionError):
     """A server ended, or did not become ready, when it should have run; with what it printed."""
 
 
+def _kept(path: Path, folder: Path) -> Path:
+    """Where an output is kept, with a link to it where a test looks for it."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(folder / path.name)
+    return folder / path.name
+
+
 class Service:
     """One server process. As a context manager: started, ready, killed at the end if it still runs."""
 
     def __init__(self, settings: Mapping[str, str], folder: Path, name: str = "server") -> None:
         self.settings = {**DEFAULTS, **settings}
         self.name = name
-        if WITNESS is not None:
-            folder = WITNESS.server(self.settings)
         self._stdout = folder / f"{name}.out"
         self._stderr = folder / f"{name}.err"
+        if WITNESS is not None:
+            kept = WITNESS.server(self.settings)
+            self._stdout, self._stderr = (_kept(path, kept) for path in (self._stdout, self._stderr))
         self._read_from = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._address: str | None = None
