@@ -161,6 +161,7 @@ class Group:
     episode_edges: dict[str, tuple[str, ...]] = field(default_factory=dict)
     merges: dict[str, MergeRecord] = field(default_factory=dict)
     vectors: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    passages: dict[str, tuple[str, bytes]] = field(default_factory=dict)  # of episodes
     vector_rev: dict[str, int] = field(default_factory=dict)
     text_rev: dict[tuple[str, str], int] = field(default_factory=dict)  # by kind and uuid, removed ones too
     found: set[str] = field(default_factory=set)  # episodes that searches find

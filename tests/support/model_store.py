@@ -254,6 +254,7 @@ def _remove_entity(group: Group, uuid: str) -> None:
 
 def _remove_episode(group: Group, uuid: str) -> None:
     item = group.items.pop(uuid, None)
+    group.passages.pop(uuid, None)
     if item is not None:
         item.episode = replace(item.episode, name=None, body="")
         item.state, item.reason, item.step, item.usage = ItemState.DELETED, None, None, FREE

@@ -63,4 +63,5 @@ def _entity(group: Group, uuid: str) -> IndexedEntity:
 
 def _episode(group: Group, uuid: str) -> IndexedEpisode:
     named = sorted(entity for episode, entity in group.mentions if episode == uuid)
-    return IndexedEpisode(group.items[uuid].episode, tuple(named))
+    space, passages = group.passages.get(uuid, ("", None))
+    return IndexedEpisode(group.items[uuid].episode, tuple(named), space, passages)
