@@ -226,8 +226,7 @@ def _write(group: Group, delta: GraphDelta) -> None:
     for uuid, vector in delta.vectors.items():
         group.vectors[uuid] = (delta.space, vector)
         group.vector_rev[uuid] = group.rev
-    for uuid, passages in delta.passages.items():
-        group.passages[uuid] = (delta.space, passages)
+    group.passages |= {uuid: (delta.space, passages) for uuid, passages in delta.passages.items()}
     for merge_id in delta.remove_merges:
         group.merges.pop(merge_id, None)
     group.merges |= {record.merge_id: record for record in delta.merges}
