@@ -145,11 +145,13 @@ async def get_entity_node(
     """The entity with this uuid, or the one it was merged into, with at most so many of its latest facts and
     episodes. Raises NotFound, Conflict (several groups have one), LimitExceeded (naming `max_episodes`: their
     bodies are too much for one response), StoreUnavailable."""
-    entity = await _find_entity(core.store, uuid, group_id)
+    entity = await find_entity(core.store, uuid, group_id)
     return await _view(core, entity, facts, episodes, current)
 
 
-async def _find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
+async def find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
+    """The entity with this uuid, or the one it was merged into. Raises NotFound, Conflict (several groups
+    have one), StoreUnavailable."""
     for _ in range(_MERGES):
         entity = the_one(await store.entity(uuid, group_id), "an entity")
         if entity is not None:

@@ -70,6 +70,7 @@ class Trouble(StrEnum):
     NO_SUCH_TIME = "no_such_time"
     INVALID_BEFORE_VALID = "invalid_before_valid"
     OUT_OF_RANGE = "out_of_range"
+    NO_NUMBER = "no_number"
     TOO_MANY_KEYWORDS = "too_many_keywords"
     REPEATED = "repeated"
     UNKNOWN_REF = "unknown_ref"

@@ -278,10 +278,16 @@ class HistoryStore(Protocol):
         """Which facts these episodes state, sorted; of those that are there. Episodes without are absent."""
 
     async def entity_facts(
-        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+        self,
+        group_id: str,
+        entity_uuid: str,
+        limit: int,
+        current_ms: int | None = None,
+        other_uuid: str | None = None,
     ) -> list[Fact]:
         """Facts at either end, the latest by (start_ms, uuid) first; those that are valid at `current_ms`
-        and not expired, or (None) all."""
+        and not expired, or (None) all. With `other_uuid` those whose other end that is: itself for facts
+        about one thing."""
 
     async def entity_episodes(
         self, group_id: str, entity_uuid: str, limit: int, max_bytes: int

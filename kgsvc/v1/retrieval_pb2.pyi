@@ -1062,6 +1062,211 @@ class GetEntityNodeOutput(_message.Message):
 Global___GetEntityNodeOutput: _TypeAlias = GetEntityNodeOutput  # noqa: Y015
 
 @_typing.final
+class GetRelationRequest(_message.Message):
+    """Request of GetRelation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___GetRelationInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___GetRelationInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___GetRelationRequest: _TypeAlias = GetRelationRequest  # noqa: Y015
+
+@_typing.final
+class GetRelationResponse(_message.Message):
+    """Response of GetRelation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___GetRelationOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___GetRelationOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRelationResponse: _TypeAlias = GetRelationResponse  # noqa: Y015
+
+@_typing.final
+class GetRelationInput(_message.Message):
+    """Input of GetRelation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    NODE_UUID_FIELD_NUMBER: _builtins.int
+    OTHER_NODE_UUID_FIELD_NUMBER: _builtins.int
+    INCLUDE_ENDED_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant; required."""
+    node_uuid: _builtins.str
+    """One of the entities; required. The uuid of a merged entity leads to the entity it was merged into."""
+    other_node_uuid: _builtins.str
+    """The other one; required. The same again for what is said of one thing alone."""
+    include_ended: _builtins.bool
+    """Also counts facts that are expired or not valid now."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str = ...,
+        node_uuid: _builtins.str = ...,
+        other_node_uuid: _builtins.str = ...,
+        include_ended: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended", "include_ended", b"include_ended"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended", "group_id", b"group_id", "include_ended", b"include_ended", "node_uuid", b"node_uuid", "other_node_uuid", b"other_node_uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__include_ended: _TypeAlias = _typing.Literal["include_ended"]  # noqa: Y015
+    _WhichOneofArgType__include_ended: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_ended) -> _WhichOneofReturnType__include_ended | None: ...
+
+Global___GetRelationInput: _TypeAlias = GetRelationInput  # noqa: Y015
+
+@_typing.final
+class GetRelationOutput(_message.Message):
+    """Output of GetRelation: the facts between two entities as one, whichever way they point. Lists are in the order in
+    which the facts began, each value once.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_UUID_FIELD_NUMBER: _builtins.int
+    NODE_NAME_FIELD_NUMBER: _builtins.int
+    OTHER_NODE_UUID_FIELD_NUMBER: _builtins.int
+    OTHER_NODE_NAME_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    STATEMENTS_FIELD_NUMBER: _builtins.int
+    NAMES_FIELD_NUMBER: _builtins.int
+    KEYWORDS_FIELD_NUMBER: _builtins.int
+    DESCRIPTIONS_FIELD_NUMBER: _builtins.int
+    FACT_UUIDS_FIELD_NUMBER: _builtins.int
+    EPISODES_FIELD_NUMBER: _builtins.int
+    DOCUMENT_IDS_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    node_uuid: _builtins.str
+    """One of the entities."""
+    node_name: _builtins.str
+    """Its name."""
+    other_node_uuid: _builtins.str
+    """The other one."""
+    other_node_name: _builtins.str
+    """Its name."""
+    group_id: _builtins.str
+    """Their tenant."""
+    weight: _builtins.float
+    """The sum over all statements, each of which counts what its fact weighs: 1 unless the model said otherwise. What the
+    overlap of two chunks says is one statement.
+    """
+    statements: _builtins.int
+    """How many statements there are; those that were withdrawn or deleted are not. Of a fact that was stated more than 128
+    times those in the middle are not counted.
+    """
+    truncated: _builtins.bool
+    """There are more than 500 facts: the latest 500 are counted."""
+    @_builtins.property
+    def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The names of the relations."""
+
+    @_builtins.property
+    def keywords(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The keywords of the facts."""
+
+    @_builtins.property
+    def descriptions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The texts of the facts."""
+
+    @_builtins.property
+    def fact_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The facts."""
+
+    @_builtins.property
+    def episodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The episodes and chunks that state them."""
+
+    @_builtins.property
+    def document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The documents whose chunks state them."""
+
+    def __init__(
+        self,
+        *,
+        node_uuid: _builtins.str = ...,
+        node_name: _builtins.str = ...,
+        other_node_uuid: _builtins.str = ...,
+        other_node_name: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+        weight: _builtins.float = ...,
+        statements: _builtins.int = ...,
+        names: _abc.Iterable[_builtins.str] | None = ...,
+        keywords: _abc.Iterable[_builtins.str] | None = ...,
+        descriptions: _abc.Iterable[_builtins.str] | None = ...,
+        fact_uuids: _abc.Iterable[_builtins.str] | None = ...,
+        episodes: _abc.Iterable[_builtins.str] | None = ...,
+        document_ids: _abc.Iterable[_builtins.str] | None = ...,
+        truncated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["descriptions", b"descriptions", "document_ids", b"document_ids", "episodes", b"episodes", "fact_uuids", b"fact_uuids", "group_id", b"group_id", "keywords", b"keywords", "names", b"names", "node_name", b"node_name", "node_uuid", b"node_uuid", "other_node_name", b"other_node_name", "other_node_uuid", b"other_node_uuid", "statements", b"statements", "truncated", b"truncated", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRelationOutput: _TypeAlias = GetRelationOutput  # noqa: Y015
+
+@_typing.final
 class GetFactHistoryRequest(_message.Message):
     """Request of GetFactHistory."""
 

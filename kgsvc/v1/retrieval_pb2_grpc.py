@@ -62,6 +62,11 @@ class RetrievalServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeResponse.FromString,
                 _registered_method=True)
+        self.GetRelation = channel.unary_unary(
+                '/kgsvc.v1.RetrievalService/GetRelation',
+                request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetRelationRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetRelationResponse.FromString,
+                _registered_method=True)
         self.GetFactHistory = channel.unary_unary(
                 '/kgsvc.v1.RetrievalService/GetFactHistory',
                 request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetFactHistoryRequest.SerializeToString,
@@ -124,6 +129,14 @@ class RetrievalServiceServicer:
 
     def GetEntityNode(self, request, context):
         """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRelation(self, request, context):
+        """Reads what two entities have to do with each other, as one relation merged from all facts between them. Status OK
+        or NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -194,6 +207,11 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.GetEntityNode,
                     request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeResponse.SerializeToString,
+            ),
+            'GetRelation': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRelation,
+                    request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.GetRelationRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.GetRelationResponse.SerializeToString,
             ),
             'GetFactHistory': grpc.unary_unary_rpc_method_handler(
                     servicer.GetFactHistory,
@@ -358,6 +376,33 @@ class RetrievalService:
             '/kgsvc.v1.RetrievalService/GetEntityNode',
             kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeRequest.SerializeToString,
             kgsvc_dot_v1_dot_retrieval__pb2.GetEntityNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRelation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/GetRelation',
+            kgsvc_dot_v1_dot_retrieval__pb2.GetRelationRequest.SerializeToString,
+            kgsvc_dot_v1_dot_retrieval__pb2.GetRelationResponse.FromString,
             options,
             channel_credentials,
             insecure,

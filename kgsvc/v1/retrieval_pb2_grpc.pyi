@@ -46,6 +46,10 @@ class RetrievalServiceStub:
     """Composes a query from messages, then answers as SearchFacts would. Status OK."""
     GetEntityNode: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityNodeRequest, _retrieval_pb2.GetEntityNodeResponse]
     """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND."""
+    GetRelation: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetRelationRequest, _retrieval_pb2.GetRelationResponse]
+    """Reads what two entities have to do with each other, as one relation merged from all facts between them. Status OK
+    or NOT_FOUND.
+    """
     GetFactHistory: _grpc.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]
     """Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
     Status OK or NOT_FOUND.
@@ -80,6 +84,10 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     """Composes a query from messages, then answers as SearchFacts would. Status OK."""
     GetEntityNode: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetEntityNodeRequest, _retrieval_pb2.GetEntityNodeResponse]  # type: ignore[assignment]
     """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND."""
+    GetRelation: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetRelationRequest, _retrieval_pb2.GetRelationResponse]  # type: ignore[assignment]
+    """Reads what two entities have to do with each other, as one relation merged from all facts between them. Status OK
+    or NOT_FOUND.
+    """
     GetFactHistory: _aio.UnaryUnaryMultiCallable[_retrieval_pb2.GetFactHistoryRequest, _retrieval_pb2.GetFactHistoryResponse]  # type: ignore[assignment]
     """Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
     Status OK or NOT_FOUND.
@@ -141,6 +149,16 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_pb2.GetEntityNodeResponse, _abc.Awaitable[_retrieval_pb2.GetEntityNodeResponse]]:
         """Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def GetRelation(
+        self,
+        request: _retrieval_pb2.GetRelationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_retrieval_pb2.GetRelationResponse, _abc.Awaitable[_retrieval_pb2.GetRelationResponse]]:
+        """Reads what two entities have to do with each other, as one relation merged from all facts between them. Status OK
+        or NOT_FOUND.
+        """
 
     @_abc_1.abstractmethod
     def GetFactHistory(

@@ -90,6 +90,7 @@ OPERATIONS = {
         ),
         Operation("GetEntityEdge", _below("", "uuid")),
         Operation("GetEntityNode", _below("", "uuid")),
+        Operation("GetRelation", _below("", "group_id", "node_uuid", "other_node_uuid")),
         Operation("GetFactHistory", _below("", "uuid")),
         Operation("MergeEntityNodes", _below("", "group_id", "keep_uuid", "merge_uuid")),
         Operation("UndoMerge", _below("", "group_id", "merge_id")),

@@ -110,6 +110,7 @@ DAMAGES: tuple[Callable[[Told], Expected], ...] = (
     _value("qualifiers", "empty_value", None),
     _value("invalid_at", "invalid_before_valid", "2023-01-01", valid_at="2023-01-02"),
     _value("weight", "out_of_range", -1, 11, 1e12),
+    _value("weight", "no_number", "strong", "0.9"),
     _value("keywords", "too_many_keywords", list("abcdef"), list("abcdefghij") * 9),
     _value("kind", "other_case", "STATE", "State"),
     _value("polarity", "other_case", "Asserts"),

@@ -125,6 +125,9 @@ async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.Fac
     updated = await ask("UpdateFact", uuid=works.uuid, group_id=group, fact="Alice leads Acme")
     history = await ask("GetFactHistory", uuid=works.uuid, group_id=group)
     assert [each.uuid for each in history.facts] == [works.uuid, updated.new_uuid]
+    between = {"node_uuid": works.target_node_uuid, "other_node_uuid": works.source_node_uuid}
+    relation = await ask("GetRelation", group_id=group, **between)
+    assert list(relation.descriptions) == ["Alice leads Acme"]
     ends = {"keep_uuid": works.source_node_uuid, "merge_uuid": likes.source_node_uuid}
     merged = await ask("MergeEntityNodes", group_id=group, **ends)
     alice = await ask("GetEntityNode", uuid=works.source_node_uuid, group_id=group)

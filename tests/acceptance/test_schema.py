@@ -27,6 +27,7 @@ OK = {
 NOTHING_THERE = (
     "GetEntityEdge",
     "GetEntityNode",
+    "GetRelation",
     "GetFactHistory",
     "UpdateFact",
     "MergeEntityNodes",

@@ -116,6 +116,7 @@ class Tenant:
             },
             "GetEntityEdge": named,
             "GetEntityNode": named,
+            "GetRelation": {"group_id": group, "node_uuid": named["uuid"], "other_node_uuid": word},
             "GetFactHistory": named,
             "GetEpisodes": {"group_id": group, "last_n": 5},
             "UpdateFact": {**named, "fact": f"{spoken} left {self.name}-firm"},

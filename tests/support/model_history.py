@@ -29,10 +29,17 @@ class ModelHistory(ModelQueue):
         return {uuid: tuple(sorted(facts)) for uuid, facts in told.items() if facts}
 
     async def entity_facts(
-        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+        self,
+        group_id: str,
+        entity_uuid: str,
+        limit: int,
+        current_ms: int | None = None,
+        other_uuid: str | None = None,
     ) -> list[Fact]:
         group = self.peek(group_id)
         found = [f for f in group.facts.values() if entity_uuid in (f.source_uuid, f.target_uuid)]
+        if other_uuid is not None:
+            found = [f for f in found if {entity_uuid, other_uuid} == {f.source_uuid, f.target_uuid}]
         if current_ms is not None:
             found = [f for f in found if _current(f, current_ms)]
         return sorted(found, key=lambda f: (f.start_ms, f.uuid), reverse=True)[:limit]

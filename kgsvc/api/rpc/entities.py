@@ -1,4 +1,4 @@
-"""AddEntityNode, GetEntityNode, MergeEntityNodes, UndoMerge, SplitEntityNode, UndoSplit."""
+"""AddEntityNode, GetEntityNode, GetRelation, MergeEntityNodes, UndoMerge, SplitEntityNode, UndoSplit."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kgsvc.commands.entities import (
     aliases_of,
     get_entity_node,
 )
+from kgsvc.commands.relations import Relation, get_relation
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.model.graph import Entity, Mention
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2, types_pb2
@@ -32,6 +33,7 @@ class EntityRpcs:
         self.rpcs: Rpcs = {
             "AddEntityNode": Unary(self._add_entity_node),
             "GetEntityNode": Unary(self._get_entity_node),
+            "GetRelation": Unary(self._get_relation),
             "MergeEntityNodes": Unary(self._merge_entity_nodes),
             "UndoMerge": Unary(self._undo_merge),
             "SplitEntityNode": Unary(self._split_entity_node),
@@ -66,6 +68,15 @@ class EntityRpcs:
         async def run() -> Reply:
             view = await get_entity_node(self._core, uuid, group_id, facts, episodes, current)
             return Reply(_view(view))
+
+        return run
+
+    def _get_relation(self, sent: retrieval_pb2.GetRelationInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        one, other = check.uuid(sent, "node_uuid"), check.uuid(sent, "other_node_uuid")
+
+        async def run() -> Reply:
+            return Reply(_relation(await get_relation(self._core, group_id, one, other, sent.include_ended)))
 
         return run
 
@@ -133,6 +144,25 @@ def _view(view: EntityView) -> retrieval_pb2.GetEntityNodeOutput:
         episodes=[mapping.episode(each, view.edges.get(each.uuid, ())) for each in view.episodes],
         citation_chain=map(_chain_entry, view.chain),
         mentions=map(_mention, view.mentions),
+    )
+
+
+def _relation(relation: Relation) -> retrieval_pb2.GetRelationOutput:
+    return retrieval_pb2.GetRelationOutput(
+        node_uuid=relation.one.uuid,
+        node_name=relation.one.name,
+        other_node_uuid=relation.other.uuid,
+        other_node_name=relation.other.name,
+        group_id=relation.one.group_id,
+        weight=relation.weight,
+        statements=relation.statements,
+        names=relation.names,
+        keywords=relation.keywords,
+        descriptions=relation.descriptions,
+        fact_uuids=[fact.uuid for fact in relation.facts],
+        episodes=relation.episodes,
+        document_ids=relation.documents,
+        truncated=relation.truncated,
     )
 
 

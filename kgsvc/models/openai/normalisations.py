@@ -148,6 +148,9 @@ def _lower_case(given: dict[str, Any], path: str, notes: Notes) -> None:
 
 def _weight(given: dict[str, Any], path: str, notes: Notes) -> None:
     weight = given.get("weight")
+    if isinstance(weight, str):  # spec 001: what is no number weighs 1
+        weight = given["weight"] = 1.0
+        notes.put_right(f"{path}.weight", Trouble.NO_NUMBER)
     if isinstance(weight, int | float) and not isinstance(weight, bool):
         given["weight"] = min(max(weight, 0.0), values.WEIGHT_MAX)
         if given["weight"] != weight:

@@ -70,6 +70,14 @@ async def facts_of_an_entity_begin_with_the_latest(g: Scratch) -> None:
     equal(await found(2, None), ["f4", "f1"], "entity_facts: the latest two")
     equal(await found(99, NOW), ["f1", "f3", "f2"], "entity_facts: those that are current")
     equal(await g.store.entity_facts(g.id, ada.uuid, 1), [made[3]], "entity_facts: whole")
+
+    async def between(one: str, other: str, current_ms: int | None = None) -> list[str]:
+        return [f.uuid for f in await g.store.entity_facts(g.id, one, 99, current_ms, other)]
+
+    equal(await between(ada.uuid, bob.uuid), ["f4", "f1", "f6", "f5", "f2"], "entity_facts: of a pair")
+    equal(await between(bob.uuid, ada.uuid, NOW), ["f1", "f2"], "entity_facts: of a pair, current")
+    equal(await between(ada.uuid, ada.uuid), ["f3"], "entity_facts: about one thing")
+    equal(await between(ada.uuid, eve.uuid), [], "entity_facts: of strangers")
     equal(await g.store.entity_facts(g.id, "nobody", 9), [], "entity_facts: of nobody")
 
 

@@ -67,21 +67,29 @@ def _episode_edges(
 
 
 def _entity_facts(
-    db: apsw.Connection, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+    db: apsw.Connection,
+    group_id: str,
+    entity_uuid: str,
+    limit: int,
+    current_ms: int | None = None,
+    other_uuid: str | None = None,
 ) -> list[Fact]:
     sql = """
         WITH ends (id) AS (
             SELECT n.id FROM entities n JOIN groups g ON g.gid = n.gid WHERE n.uuid = ?1 AND g.group_id = ?2
+        ), others (id) AS (
+            SELECT n.id FROM entities n JOIN groups g ON g.gid = n.gid WHERE n.uuid = ?5 AND g.group_id = ?2
         ), hanging (id) AS (
             SELECT f.id FROM ends JOIN facts f ON f.source_id = ends.id
             UNION SELECT f.id FROM ends JOIN facts f ON f.target_id = ends.id
         )
         SELECT f.id FROM hanging JOIN facts f ON f.id = hanging.id
-        WHERE ?3 IS NULL OR (f.expired_ms IS NULL AND coalesce(f.valid_ms, f.reference_ms) <= ?3
-                             AND (f.invalid_ms IS NULL OR f.invalid_ms > ?3))
+        WHERE (?3 IS NULL OR (f.expired_ms IS NULL AND coalesce(f.valid_ms, f.reference_ms) <= ?3
+                              AND (f.invalid_ms IS NULL OR f.invalid_ms > ?3)))
+            AND (?5 IS NULL OR iif(f.source_id IN ends, f.target_id, f.source_id) IN others)
         ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?4
         """
-    ids = column(db, sql, (entity_uuid, group_id, current_ms, limit))
+    ids = column(db, sql, (entity_uuid, group_id, current_ms, limit, other_uuid))
     facts = read_facts(db, "WHERE id IN (SELECT value FROM json_each(?))", (json_ids(ids),))
     return sorted(facts, key=lambda fact: (fact.start_ms, fact.uuid), reverse=True)
 

@@ -34,8 +34,10 @@ _EDGES: LiteralString = """
 _ENTITY_FACTS: LiteralString = """
     <ENTITY_OF_GROUP>
     MATCH (n)-[r:RELATES_TO]-()
-    WHERE $p.current_ms IS NULL
-        OR (r.expired_ms = $p.never AND r.valid_ms <= $p.current_ms AND r.invalid_ms > $p.current_ms)
+    WHERE ($p.current_ms IS NULL
+        OR (r.expired_ms = $p.never AND r.valid_ms <= $p.current_ms AND r.invalid_ms > $p.current_ms))
+        AND ($p.other IS NULL
+            OR CASE WHEN r.source_uuid = $p.uuid THEN r.target_uuid ELSE r.source_uuid END = $p.other)
     WITH DISTINCT r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.limit
     RETURN <FACT>
     """
@@ -208,7 +210,12 @@ class History(Base):
         return {episode: tuple(sorted(facts)) for episode, facts in rows}
 
     async def entity_facts(
-        self, group_id: str, entity_uuid: str, limit: int, current_ms: int | None = None
+        self,
+        group_id: str,
+        entity_uuid: str,
+        limit: int,
+        current_ms: int | None = None,
+        other_uuid: str | None = None,
     ) -> list[Fact]:
         rows = await self._run(
             _ENTITY_FACTS,
@@ -217,6 +224,7 @@ class History(Base):
             limit=limit,
             current_ms=current_ms,
             never=NEVER,
+            other=other_uuid,
         )
         return [fact_of(row) for row in whole(rows)]
 

@@ -1763,6 +1763,382 @@ func (x *GetEntityNodeOutput) GetMentions() []*Mention {
 	return nil
 }
 
+// Request of GetRelation.
+type GetRelationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *GetRelationInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRelationRequest) Reset() {
+	*x = GetRelationRequest{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRelationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRelationRequest) ProtoMessage() {}
+
+func (x *GetRelationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRelationRequest.ProtoReflect.Descriptor instead.
+func (*GetRelationRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetRelationRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *GetRelationRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *GetRelationRequest) GetInput() *GetRelationInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of GetRelation.
+type GetRelationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *GetRelationOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRelationResponse) Reset() {
+	*x = GetRelationResponse{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRelationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRelationResponse) ProtoMessage() {}
+
+func (x *GetRelationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRelationResponse.ProtoReflect.Descriptor instead.
+func (*GetRelationResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetRelationResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GetRelationResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *GetRelationResponse) GetOutput() *GetRelationOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *GetRelationResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of GetRelation.
+type GetRelationInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// One of the entities; required. The uuid of a merged entity leads to the entity it was merged into.
+	NodeUuid string `protobuf:"bytes,2,opt,name=node_uuid,json=nodeUuid,proto3" json:"node_uuid,omitempty"`
+	// The other one; required. The same again for what is said of one thing alone.
+	OtherNodeUuid string `protobuf:"bytes,3,opt,name=other_node_uuid,json=otherNodeUuid,proto3" json:"other_node_uuid,omitempty"`
+	// Also counts facts that are expired or not valid now.
+	IncludeEnded  *bool `protobuf:"varint,4,opt,name=include_ended,json=includeEnded,proto3,oneof" json:"include_ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRelationInput) Reset() {
+	*x = GetRelationInput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRelationInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRelationInput) ProtoMessage() {}
+
+func (x *GetRelationInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRelationInput.ProtoReflect.Descriptor instead.
+func (*GetRelationInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetRelationInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *GetRelationInput) GetNodeUuid() string {
+	if x != nil {
+		return x.NodeUuid
+	}
+	return ""
+}
+
+func (x *GetRelationInput) GetOtherNodeUuid() string {
+	if x != nil {
+		return x.OtherNodeUuid
+	}
+	return ""
+}
+
+func (x *GetRelationInput) GetIncludeEnded() bool {
+	if x != nil && x.IncludeEnded != nil {
+		return *x.IncludeEnded
+	}
+	return false
+}
+
+// Output of GetRelation: the facts between two entities as one, whichever way they point. Lists are in the order in
+// which the facts began, each value once.
+type GetRelationOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One of the entities.
+	NodeUuid string `protobuf:"bytes,1,opt,name=node_uuid,json=nodeUuid,proto3" json:"node_uuid,omitempty"`
+	// Its name.
+	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
+	// The other one.
+	OtherNodeUuid string `protobuf:"bytes,3,opt,name=other_node_uuid,json=otherNodeUuid,proto3" json:"other_node_uuid,omitempty"`
+	// Its name.
+	OtherNodeName string `protobuf:"bytes,4,opt,name=other_node_name,json=otherNodeName,proto3" json:"other_node_name,omitempty"`
+	// Their tenant.
+	GroupId string `protobuf:"bytes,5,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The sum over all statements, each of which counts what its fact weighs: 1 unless the model said otherwise. What the
+	// overlap of two chunks says is one statement.
+	Weight float64 `protobuf:"fixed64,6,opt,name=weight,proto3" json:"weight,omitempty"`
+	// How many statements there are; those that were withdrawn or deleted are not. Of a fact that was stated more than 128
+	// times those in the middle are not counted.
+	Statements int32 `protobuf:"varint,7,opt,name=statements,proto3" json:"statements,omitempty"`
+	// The names of the relations.
+	Names []string `protobuf:"bytes,8,rep,name=names,proto3" json:"names,omitempty"`
+	// The keywords of the facts.
+	Keywords []string `protobuf:"bytes,9,rep,name=keywords,proto3" json:"keywords,omitempty"`
+	// The texts of the facts.
+	Descriptions []string `protobuf:"bytes,10,rep,name=descriptions,proto3" json:"descriptions,omitempty"`
+	// The facts.
+	FactUuids []string `protobuf:"bytes,11,rep,name=fact_uuids,json=factUuids,proto3" json:"fact_uuids,omitempty"`
+	// The episodes and chunks that state them.
+	Episodes []string `protobuf:"bytes,12,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	// The documents whose chunks state them.
+	DocumentIds []string `protobuf:"bytes,13,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
+	// There are more than 500 facts: the latest 500 are counted.
+	Truncated     bool `protobuf:"varint,14,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRelationOutput) Reset() {
+	*x = GetRelationOutput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRelationOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRelationOutput) ProtoMessage() {}
+
+func (x *GetRelationOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRelationOutput.ProtoReflect.Descriptor instead.
+func (*GetRelationOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetRelationOutput) GetNodeUuid() string {
+	if x != nil {
+		return x.NodeUuid
+	}
+	return ""
+}
+
+func (x *GetRelationOutput) GetNodeName() string {
+	if x != nil {
+		return x.NodeName
+	}
+	return ""
+}
+
+func (x *GetRelationOutput) GetOtherNodeUuid() string {
+	if x != nil {
+		return x.OtherNodeUuid
+	}
+	return ""
+}
+
+func (x *GetRelationOutput) GetOtherNodeName() string {
+	if x != nil {
+		return x.OtherNodeName
+	}
+	return ""
+}
+
+func (x *GetRelationOutput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *GetRelationOutput) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *GetRelationOutput) GetStatements() int32 {
+	if x != nil {
+		return x.Statements
+	}
+	return 0
+}
+
+func (x *GetRelationOutput) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *GetRelationOutput) GetKeywords() []string {
+	if x != nil {
+		return x.Keywords
+	}
+	return nil
+}
+
+func (x *GetRelationOutput) GetDescriptions() []string {
+	if x != nil {
+		return x.Descriptions
+	}
+	return nil
+}
+
+func (x *GetRelationOutput) GetFactUuids() []string {
+	if x != nil {
+		return x.FactUuids
+	}
+	return nil
+}
+
+func (x *GetRelationOutput) GetEpisodes() []string {
+	if x != nil {
+		return x.Episodes
+	}
+	return nil
+}
+
+func (x *GetRelationOutput) GetDocumentIds() []string {
+	if x != nil {
+		return x.DocumentIds
+	}
+	return nil
+}
+
+func (x *GetRelationOutput) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
 // Request of GetFactHistory.
 type GetFactHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1778,7 +2154,7 @@ type GetFactHistoryRequest struct {
 
 func (x *GetFactHistoryRequest) Reset() {
 	*x = GetFactHistoryRequest{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[19]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +2166,7 @@ func (x *GetFactHistoryRequest) String() string {
 func (*GetFactHistoryRequest) ProtoMessage() {}
 
 func (x *GetFactHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[19]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +2179,7 @@ func (x *GetFactHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFactHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetFactHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{19}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetFactHistoryRequest) GetRequestId() string {
@@ -1844,7 +2220,7 @@ type GetFactHistoryResponse struct {
 
 func (x *GetFactHistoryResponse) Reset() {
 	*x = GetFactHistoryResponse{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[20]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +2232,7 @@ func (x *GetFactHistoryResponse) String() string {
 func (*GetFactHistoryResponse) ProtoMessage() {}
 
 func (x *GetFactHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[20]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +2245,7 @@ func (x *GetFactHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFactHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetFactHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{20}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetFactHistoryResponse) GetRequestId() string {
@@ -1913,7 +2289,7 @@ type GetFactHistoryInput struct {
 
 func (x *GetFactHistoryInput) Reset() {
 	*x = GetFactHistoryInput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[21]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2301,7 @@ func (x *GetFactHistoryInput) String() string {
 func (*GetFactHistoryInput) ProtoMessage() {}
 
 func (x *GetFactHistoryInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[21]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2314,7 @@ func (x *GetFactHistoryInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFactHistoryInput.ProtoReflect.Descriptor instead.
 func (*GetFactHistoryInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{21}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetFactHistoryInput) GetUuid() string {
@@ -1966,7 +2342,7 @@ type GetFactHistoryOutput struct {
 
 func (x *GetFactHistoryOutput) Reset() {
 	*x = GetFactHistoryOutput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[22]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2354,7 @@ func (x *GetFactHistoryOutput) String() string {
 func (*GetFactHistoryOutput) ProtoMessage() {}
 
 func (x *GetFactHistoryOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[22]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2367,7 @@ func (x *GetFactHistoryOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFactHistoryOutput.ProtoReflect.Descriptor instead.
 func (*GetFactHistoryOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{22}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetFactHistoryOutput) GetFacts() []*FactResult {
@@ -2022,7 +2398,7 @@ type ScopeSearch struct {
 
 func (x *ScopeSearch) Reset() {
 	*x = ScopeSearch{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[23]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2410,7 @@ func (x *ScopeSearch) String() string {
 func (*ScopeSearch) ProtoMessage() {}
 
 func (x *ScopeSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[23]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2423,7 @@ func (x *ScopeSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeSearch.ProtoReflect.Descriptor instead.
 func (*ScopeSearch) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{23}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ScopeSearch) GetScope() SearchScope {
@@ -2105,7 +2481,7 @@ type TimeSpan struct {
 
 func (x *TimeSpan) Reset() {
 	*x = TimeSpan{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[24]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2117,7 +2493,7 @@ func (x *TimeSpan) String() string {
 func (*TimeSpan) ProtoMessage() {}
 
 func (x *TimeSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[24]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2130,7 +2506,7 @@ func (x *TimeSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimeSpan.ProtoReflect.Descriptor instead.
 func (*TimeSpan) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{24}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TimeSpan) GetSince() *timestamppb.Timestamp {
@@ -2181,7 +2557,7 @@ type SearchFilters struct {
 
 func (x *SearchFilters) Reset() {
 	*x = SearchFilters{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[25]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2193,7 +2569,7 @@ func (x *SearchFilters) String() string {
 func (*SearchFilters) ProtoMessage() {}
 
 func (x *SearchFilters) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[25]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2206,7 +2582,7 @@ func (x *SearchFilters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchFilters.ProtoReflect.Descriptor instead.
 func (*SearchFilters) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{25}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SearchFilters) GetRelationNames() []string {
@@ -2280,7 +2656,7 @@ type SearchGraphRequest struct {
 
 func (x *SearchGraphRequest) Reset() {
 	*x = SearchGraphRequest{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[26]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2292,7 +2668,7 @@ func (x *SearchGraphRequest) String() string {
 func (*SearchGraphRequest) ProtoMessage() {}
 
 func (x *SearchGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[26]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2305,7 +2681,7 @@ func (x *SearchGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGraphRequest.ProtoReflect.Descriptor instead.
 func (*SearchGraphRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{26}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SearchGraphRequest) GetRequestId() string {
@@ -2346,7 +2722,7 @@ type SearchGraphResponse struct {
 
 func (x *SearchGraphResponse) Reset() {
 	*x = SearchGraphResponse{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[27]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2358,7 +2734,7 @@ func (x *SearchGraphResponse) String() string {
 func (*SearchGraphResponse) ProtoMessage() {}
 
 func (x *SearchGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[27]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2371,7 +2747,7 @@ func (x *SearchGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGraphResponse.ProtoReflect.Descriptor instead.
 func (*SearchGraphResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{27}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SearchGraphResponse) GetRequestId() string {
@@ -2443,7 +2819,7 @@ type SearchGraphInput struct {
 
 func (x *SearchGraphInput) Reset() {
 	*x = SearchGraphInput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[28]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2455,7 +2831,7 @@ func (x *SearchGraphInput) String() string {
 func (*SearchGraphInput) ProtoMessage() {}
 
 func (x *SearchGraphInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[28]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2468,7 +2844,7 @@ func (x *SearchGraphInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGraphInput.ProtoReflect.Descriptor instead.
 func (*SearchGraphInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{28}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SearchGraphInput) GetGroupIds() []string {
@@ -2604,7 +2980,7 @@ type SearchGraphOutput struct {
 
 func (x *SearchGraphOutput) Reset() {
 	*x = SearchGraphOutput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[29]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2616,7 +2992,7 @@ func (x *SearchGraphOutput) String() string {
 func (*SearchGraphOutput) ProtoMessage() {}
 
 func (x *SearchGraphOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[29]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2629,7 +3005,7 @@ func (x *SearchGraphOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGraphOutput.ProtoReflect.Descriptor instead.
 func (*SearchGraphOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{29}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SearchGraphOutput) GetFacts() []*FactHit {
@@ -2728,7 +3104,7 @@ type ScopeRun struct {
 
 func (x *ScopeRun) Reset() {
 	*x = ScopeRun{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[30]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +3116,7 @@ func (x *ScopeRun) String() string {
 func (*ScopeRun) ProtoMessage() {}
 
 func (x *ScopeRun) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[30]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +3129,7 @@ func (x *ScopeRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeRun.ProtoReflect.Descriptor instead.
 func (*ScopeRun) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{30}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ScopeRun) GetScope() SearchScope {
@@ -2806,7 +3182,7 @@ type FactHit struct {
 
 func (x *FactHit) Reset() {
 	*x = FactHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[31]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +3194,7 @@ func (x *FactHit) String() string {
 func (*FactHit) ProtoMessage() {}
 
 func (x *FactHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[31]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +3207,7 @@ func (x *FactHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FactHit.ProtoReflect.Descriptor instead.
 func (*FactHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{31}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FactHit) GetFact() *FactResult {
@@ -2870,7 +3246,7 @@ type ChunkHit struct {
 
 func (x *ChunkHit) Reset() {
 	*x = ChunkHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +3258,7 @@ func (x *ChunkHit) String() string {
 func (*ChunkHit) ProtoMessage() {}
 
 func (x *ChunkHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +3271,7 @@ func (x *ChunkHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkHit.ProtoReflect.Descriptor instead.
 func (*ChunkHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{32}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ChunkHit) GetChunk() *ProvenanceChunk {
@@ -2934,7 +3310,7 @@ type NodeHit struct {
 
 func (x *NodeHit) Reset() {
 	*x = NodeHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2946,7 +3322,7 @@ func (x *NodeHit) String() string {
 func (*NodeHit) ProtoMessage() {}
 
 func (x *NodeHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2959,7 +3335,7 @@ func (x *NodeHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeHit.ProtoReflect.Descriptor instead.
 func (*NodeHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{33}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NodeHit) GetNode() *EntityNode {
@@ -2998,7 +3374,7 @@ type EpisodeHit struct {
 
 func (x *EpisodeHit) Reset() {
 	*x = EpisodeHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3010,7 +3386,7 @@ func (x *EpisodeHit) String() string {
 func (*EpisodeHit) ProtoMessage() {}
 
 func (x *EpisodeHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3023,7 +3399,7 @@ func (x *EpisodeHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EpisodeHit.ProtoReflect.Descriptor instead.
 func (*EpisodeHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{34}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EpisodeHit) GetEpisode() *Episode {
@@ -3062,7 +3438,7 @@ type CommunityHit struct {
 
 func (x *CommunityHit) Reset() {
 	*x = CommunityHit{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3074,7 +3450,7 @@ func (x *CommunityHit) String() string {
 func (*CommunityHit) ProtoMessage() {}
 
 func (x *CommunityHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3087,7 +3463,7 @@ func (x *CommunityHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommunityHit.ProtoReflect.Descriptor instead.
 func (*CommunityHit) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{35}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CommunityHit) GetCommunity() *Community {
@@ -3126,7 +3502,7 @@ type FoundBy struct {
 
 func (x *FoundBy) Reset() {
 	*x = FoundBy{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3138,7 +3514,7 @@ func (x *FoundBy) String() string {
 func (*FoundBy) ProtoMessage() {}
 
 func (x *FoundBy) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3151,7 +3527,7 @@ func (x *FoundBy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundBy.ProtoReflect.Descriptor instead.
 func (*FoundBy) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{36}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FoundBy) GetMethod() SearchMethod {
@@ -3194,7 +3570,7 @@ type Provenance struct {
 
 func (x *Provenance) Reset() {
 	*x = Provenance{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3206,7 +3582,7 @@ func (x *Provenance) String() string {
 func (*Provenance) ProtoMessage() {}
 
 func (x *Provenance) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3219,7 +3595,7 @@ func (x *Provenance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provenance.ProtoReflect.Descriptor instead.
 func (*Provenance) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{37}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Provenance) GetEntities() []*ProvenanceEntity {
@@ -3276,7 +3652,7 @@ type ProvenanceEntity struct {
 
 func (x *ProvenanceEntity) Reset() {
 	*x = ProvenanceEntity{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3288,7 +3664,7 @@ func (x *ProvenanceEntity) String() string {
 func (*ProvenanceEntity) ProtoMessage() {}
 
 func (x *ProvenanceEntity) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3301,7 +3677,7 @@ func (x *ProvenanceEntity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvenanceEntity.ProtoReflect.Descriptor instead.
 func (*ProvenanceEntity) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{38}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ProvenanceEntity) GetUuid() string {
@@ -3370,7 +3746,7 @@ type ProvenanceChunk struct {
 
 func (x *ProvenanceChunk) Reset() {
 	*x = ProvenanceChunk{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3382,7 +3758,7 @@ func (x *ProvenanceChunk) String() string {
 func (*ProvenanceChunk) ProtoMessage() {}
 
 func (x *ProvenanceChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3395,7 +3771,7 @@ func (x *ProvenanceChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvenanceChunk.ProtoReflect.Descriptor instead.
 func (*ProvenanceChunk) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{39}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ProvenanceChunk) GetChunkId() string {
@@ -3496,7 +3872,7 @@ type ProvenanceEpisode struct {
 
 func (x *ProvenanceEpisode) Reset() {
 	*x = ProvenanceEpisode{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3508,7 +3884,7 @@ func (x *ProvenanceEpisode) String() string {
 func (*ProvenanceEpisode) ProtoMessage() {}
 
 func (x *ProvenanceEpisode) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3521,7 +3897,7 @@ func (x *ProvenanceEpisode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvenanceEpisode.ProtoReflect.Descriptor instead.
 func (*ProvenanceEpisode) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{40}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ProvenanceEpisode) GetUuid() string {
@@ -3581,7 +3957,7 @@ type AskRequest struct {
 
 func (x *AskRequest) Reset() {
 	*x = AskRequest{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3593,7 +3969,7 @@ func (x *AskRequest) String() string {
 func (*AskRequest) ProtoMessage() {}
 
 func (x *AskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3606,7 +3982,7 @@ func (x *AskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskRequest.ProtoReflect.Descriptor instead.
 func (*AskRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{41}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AskRequest) GetRequestId() string {
@@ -3647,7 +4023,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3659,7 +4035,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3672,7 +4048,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{42}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AskResponse) GetRequestId() string {
@@ -3730,7 +4106,7 @@ type AskInput struct {
 
 func (x *AskInput) Reset() {
 	*x = AskInput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3742,7 +4118,7 @@ func (x *AskInput) String() string {
 func (*AskInput) ProtoMessage() {}
 
 func (x *AskInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3755,7 +4131,7 @@ func (x *AskInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskInput.ProtoReflect.Descriptor instead.
 func (*AskInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{43}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AskInput) GetGroupIds() []string {
@@ -3834,7 +4210,7 @@ type AskOutput struct {
 
 func (x *AskOutput) Reset() {
 	*x = AskOutput{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3846,7 +4222,7 @@ func (x *AskOutput) String() string {
 func (*AskOutput) ProtoMessage() {}
 
 func (x *AskOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3859,7 +4235,7 @@ func (x *AskOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskOutput.ProtoReflect.Descriptor instead.
 func (*AskOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{44}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AskOutput) GetPiece() string {
@@ -3906,7 +4282,7 @@ type AskResult struct {
 
 func (x *AskResult) Reset() {
 	*x = AskResult{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3918,7 +4294,7 @@ func (x *AskResult) String() string {
 func (*AskResult) ProtoMessage() {}
 
 func (x *AskResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3931,7 +4307,7 @@ func (x *AskResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResult.ProtoReflect.Descriptor instead.
 func (*AskResult) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{45}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AskResult) GetAnswer() string {
@@ -4027,7 +4403,7 @@ type Citation struct {
 
 func (x *Citation) Reset() {
 	*x = Citation{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4039,7 +4415,7 @@ func (x *Citation) String() string {
 func (*Citation) ProtoMessage() {}
 
 func (x *Citation) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4052,7 +4428,7 @@ func (x *Citation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Citation.ProtoReflect.Descriptor instead.
 func (*Citation) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{46}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Citation) GetNumber() int32 {
@@ -4117,7 +4493,7 @@ type CitationPlace struct {
 
 func (x *CitationPlace) Reset() {
 	*x = CitationPlace{}
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4129,7 +4505,7 @@ func (x *CitationPlace) String() string {
 func (*CitationPlace) ProtoMessage() {}
 
 func (x *CitationPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4142,7 +4518,7 @@ func (x *CitationPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CitationPlace.ProtoReflect.Descriptor instead.
 func (*CitationPlace) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{47}
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CitationPlace) GetStart() int32 {
@@ -4287,7 +4663,45 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x05facts\x18\x02 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x12-\n" +
 	"\bepisodes\x18\x03 \x03(\v2\x11.kgsvc.v1.EpisodeR\bepisodes\x12C\n" +
 	"\x0ecitation_chain\x18\x04 \x03(\v2\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\x12-\n" +
-	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\"\xc1\x01\n" +
+	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\"\xbb\x01\n" +
+	"\x12GetRelationRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x120\n" +
+	"\x05input\x18\x03 \x01(\v2\x1a.kgsvc.v1.GetRelationInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xba\x01\n" +
+	"\x13GetRelationResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
+	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.GetRelationOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xae\x01\n" +
+	"\x10GetRelationInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1b\n" +
+	"\tnode_uuid\x18\x02 \x01(\tR\bnodeUuid\x12&\n" +
+	"\x0fother_node_uuid\x18\x03 \x01(\tR\rotherNodeUuid\x12(\n" +
+	"\rinclude_ended\x18\x04 \x01(\bH\x00R\fincludeEnded\x88\x01\x01B\x10\n" +
+	"\x0e_include_ended\"\xc2\x03\n" +
+	"\x11GetRelationOutput\x12\x1b\n" +
+	"\tnode_uuid\x18\x01 \x01(\tR\bnodeUuid\x12\x1b\n" +
+	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12&\n" +
+	"\x0fother_node_uuid\x18\x03 \x01(\tR\rotherNodeUuid\x12&\n" +
+	"\x0fother_node_name\x18\x04 \x01(\tR\rotherNodeName\x12\x19\n" +
+	"\bgroup_id\x18\x05 \x01(\tR\agroupId\x12\x16\n" +
+	"\x06weight\x18\x06 \x01(\x01R\x06weight\x12\x1e\n" +
+	"\n" +
+	"statements\x18\a \x01(\x05R\n" +
+	"statements\x12\x14\n" +
+	"\x05names\x18\b \x03(\tR\x05names\x12\x1a\n" +
+	"\bkeywords\x18\t \x03(\tR\bkeywords\x12\"\n" +
+	"\fdescriptions\x18\n" +
+	" \x03(\tR\fdescriptions\x12\x1d\n" +
+	"\n" +
+	"fact_uuids\x18\v \x03(\tR\tfactUuids\x12\x1a\n" +
+	"\bepisodes\x18\f \x03(\tR\bepisodes\x12!\n" +
+	"\fdocument_ids\x18\r \x03(\tR\vdocumentIds\x12\x1c\n" +
+	"\ttruncated\x18\x0e \x01(\bR\ttruncated\"\xc1\x01\n" +
 	"\x15GetFactHistoryRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -4599,13 +5013,14 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x15CITATION_KIND_EPISODE\x10\x02\x12\x17\n" +
 	"\x13CITATION_KIND_CHUNK\x10\x03\x12\x18\n" +
 	"\x14CITATION_KIND_ENTITY\x10\x04\x12\x1b\n" +
-	"\x17CITATION_KIND_COMMUNITY\x10\x052\x89\x06\n" +
+	"\x17CITATION_KIND_COMMUNITY\x10\x052\xd5\x06\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
 	"\vGetEpisodes\x12\x1c.kgsvc.v1.GetEpisodesRequest\x1a\x1d.kgsvc.v1.GetEpisodesResponse\x12D\n" +
 	"\tGetMemory\x12\x1a.kgsvc.v1.GetMemoryRequest\x1a\x1b.kgsvc.v1.GetMemoryResponse\x12P\n" +
-	"\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12S\n" +
+	"\rGetEntityNode\x12\x1e.kgsvc.v1.GetEntityNodeRequest\x1a\x1f.kgsvc.v1.GetEntityNodeResponse\x12J\n" +
+	"\vGetRelation\x12\x1c.kgsvc.v1.GetRelationRequest\x1a\x1d.kgsvc.v1.GetRelationResponse\x12S\n" +
 	"\x0eGetFactHistory\x12\x1f.kgsvc.v1.GetFactHistoryRequest\x1a .kgsvc.v1.GetFactHistoryResponse\x12J\n" +
 	"\vSearchGraph\x12\x1c.kgsvc.v1.SearchGraphRequest\x1a\x1d.kgsvc.v1.SearchGraphResponse\x124\n" +
 	"\x03Ask\x12\x14.kgsvc.v1.AskRequest\x1a\x15.kgsvc.v1.AskResponse0\x01\x12J\n" +
@@ -4625,7 +5040,7 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
 	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
@@ -4652,173 +5067,183 @@ var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(*GetEntityNodeResponse)(nil),  // 22: kgsvc.v1.GetEntityNodeResponse
 	(*GetEntityNodeInput)(nil),     // 23: kgsvc.v1.GetEntityNodeInput
 	(*GetEntityNodeOutput)(nil),    // 24: kgsvc.v1.GetEntityNodeOutput
-	(*GetFactHistoryRequest)(nil),  // 25: kgsvc.v1.GetFactHistoryRequest
-	(*GetFactHistoryResponse)(nil), // 26: kgsvc.v1.GetFactHistoryResponse
-	(*GetFactHistoryInput)(nil),    // 27: kgsvc.v1.GetFactHistoryInput
-	(*GetFactHistoryOutput)(nil),   // 28: kgsvc.v1.GetFactHistoryOutput
-	(*ScopeSearch)(nil),            // 29: kgsvc.v1.ScopeSearch
-	(*TimeSpan)(nil),               // 30: kgsvc.v1.TimeSpan
-	(*SearchFilters)(nil),          // 31: kgsvc.v1.SearchFilters
-	(*SearchGraphRequest)(nil),     // 32: kgsvc.v1.SearchGraphRequest
-	(*SearchGraphResponse)(nil),    // 33: kgsvc.v1.SearchGraphResponse
-	(*SearchGraphInput)(nil),       // 34: kgsvc.v1.SearchGraphInput
-	(*SearchGraphOutput)(nil),      // 35: kgsvc.v1.SearchGraphOutput
-	(*ScopeRun)(nil),               // 36: kgsvc.v1.ScopeRun
-	(*FactHit)(nil),                // 37: kgsvc.v1.FactHit
-	(*ChunkHit)(nil),               // 38: kgsvc.v1.ChunkHit
-	(*NodeHit)(nil),                // 39: kgsvc.v1.NodeHit
-	(*EpisodeHit)(nil),             // 40: kgsvc.v1.EpisodeHit
-	(*CommunityHit)(nil),           // 41: kgsvc.v1.CommunityHit
-	(*FoundBy)(nil),                // 42: kgsvc.v1.FoundBy
-	(*Provenance)(nil),             // 43: kgsvc.v1.Provenance
-	(*ProvenanceEntity)(nil),       // 44: kgsvc.v1.ProvenanceEntity
-	(*ProvenanceChunk)(nil),        // 45: kgsvc.v1.ProvenanceChunk
-	(*ProvenanceEpisode)(nil),      // 46: kgsvc.v1.ProvenanceEpisode
-	(*AskRequest)(nil),             // 47: kgsvc.v1.AskRequest
-	(*AskResponse)(nil),            // 48: kgsvc.v1.AskResponse
-	(*AskInput)(nil),               // 49: kgsvc.v1.AskInput
-	(*AskOutput)(nil),              // 50: kgsvc.v1.AskOutput
-	(*AskResult)(nil),              // 51: kgsvc.v1.AskResult
-	(*Citation)(nil),               // 52: kgsvc.v1.Citation
-	(*CitationPlace)(nil),          // 53: kgsvc.v1.CitationPlace
-	(Status)(0),                    // 54: kgsvc.v1.Status
-	(*Error)(nil),                  // 55: kgsvc.v1.Error
-	(*FactResult)(nil),             // 56: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 57: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 58: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 59: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 60: kgsvc.v1.CitationChainEntry
-	(*Mention)(nil),                // 61: kgsvc.v1.Mention
-	(*timestamppb.Timestamp)(nil),  // 62: google.protobuf.Timestamp
-	(*Community)(nil),              // 63: kgsvc.v1.Community
-	(Source)(0),                    // 64: kgsvc.v1.Source
-	(*ModelUsage)(nil),             // 65: kgsvc.v1.ModelUsage
-	(*GetDocumentRequest)(nil),     // 66: kgsvc.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),   // 67: kgsvc.v1.ListDocumentsRequest
-	(*GetDocumentResponse)(nil),    // 68: kgsvc.v1.GetDocumentResponse
-	(*ListDocumentsResponse)(nil),  // 69: kgsvc.v1.ListDocumentsResponse
+	(*GetRelationRequest)(nil),     // 25: kgsvc.v1.GetRelationRequest
+	(*GetRelationResponse)(nil),    // 26: kgsvc.v1.GetRelationResponse
+	(*GetRelationInput)(nil),       // 27: kgsvc.v1.GetRelationInput
+	(*GetRelationOutput)(nil),      // 28: kgsvc.v1.GetRelationOutput
+	(*GetFactHistoryRequest)(nil),  // 29: kgsvc.v1.GetFactHistoryRequest
+	(*GetFactHistoryResponse)(nil), // 30: kgsvc.v1.GetFactHistoryResponse
+	(*GetFactHistoryInput)(nil),    // 31: kgsvc.v1.GetFactHistoryInput
+	(*GetFactHistoryOutput)(nil),   // 32: kgsvc.v1.GetFactHistoryOutput
+	(*ScopeSearch)(nil),            // 33: kgsvc.v1.ScopeSearch
+	(*TimeSpan)(nil),               // 34: kgsvc.v1.TimeSpan
+	(*SearchFilters)(nil),          // 35: kgsvc.v1.SearchFilters
+	(*SearchGraphRequest)(nil),     // 36: kgsvc.v1.SearchGraphRequest
+	(*SearchGraphResponse)(nil),    // 37: kgsvc.v1.SearchGraphResponse
+	(*SearchGraphInput)(nil),       // 38: kgsvc.v1.SearchGraphInput
+	(*SearchGraphOutput)(nil),      // 39: kgsvc.v1.SearchGraphOutput
+	(*ScopeRun)(nil),               // 40: kgsvc.v1.ScopeRun
+	(*FactHit)(nil),                // 41: kgsvc.v1.FactHit
+	(*ChunkHit)(nil),               // 42: kgsvc.v1.ChunkHit
+	(*NodeHit)(nil),                // 43: kgsvc.v1.NodeHit
+	(*EpisodeHit)(nil),             // 44: kgsvc.v1.EpisodeHit
+	(*CommunityHit)(nil),           // 45: kgsvc.v1.CommunityHit
+	(*FoundBy)(nil),                // 46: kgsvc.v1.FoundBy
+	(*Provenance)(nil),             // 47: kgsvc.v1.Provenance
+	(*ProvenanceEntity)(nil),       // 48: kgsvc.v1.ProvenanceEntity
+	(*ProvenanceChunk)(nil),        // 49: kgsvc.v1.ProvenanceChunk
+	(*ProvenanceEpisode)(nil),      // 50: kgsvc.v1.ProvenanceEpisode
+	(*AskRequest)(nil),             // 51: kgsvc.v1.AskRequest
+	(*AskResponse)(nil),            // 52: kgsvc.v1.AskResponse
+	(*AskInput)(nil),               // 53: kgsvc.v1.AskInput
+	(*AskOutput)(nil),              // 54: kgsvc.v1.AskOutput
+	(*AskResult)(nil),              // 55: kgsvc.v1.AskResult
+	(*Citation)(nil),               // 56: kgsvc.v1.Citation
+	(*CitationPlace)(nil),          // 57: kgsvc.v1.CitationPlace
+	(Status)(0),                    // 58: kgsvc.v1.Status
+	(*Error)(nil),                  // 59: kgsvc.v1.Error
+	(*FactResult)(nil),             // 60: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 61: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 62: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 63: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 64: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 65: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 66: google.protobuf.Timestamp
+	(*Community)(nil),              // 67: kgsvc.v1.Community
+	(Source)(0),                    // 68: kgsvc.v1.Source
+	(*ModelUsage)(nil),             // 69: kgsvc.v1.ModelUsage
+	(*GetDocumentRequest)(nil),     // 70: kgsvc.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),   // 71: kgsvc.v1.ListDocumentsRequest
+	(*GetDocumentResponse)(nil),    // 72: kgsvc.v1.GetDocumentResponse
+	(*ListDocumentsResponse)(nil),  // 73: kgsvc.v1.ListDocumentsResponse
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	8,   // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	54,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	58,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
 	9,   // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	55,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	56,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	59,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	60,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
 	12,  // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	54,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	56,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	55,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	58,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	60,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	59,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	15,  // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	54,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	58,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
 	16,  // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	55,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	57,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	59,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	61,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
 	19,  // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	54,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	58,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
 	20,  // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	55,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	58,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	56,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	43,  // 20: kgsvc.v1.GetMemoryOutput.provenance:type_name -> kgsvc.v1.Provenance
+	59,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	62,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	60,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	47,  // 20: kgsvc.v1.GetMemoryOutput.provenance:type_name -> kgsvc.v1.Provenance
 	23,  // 21: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	54,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	58,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
 	24,  // 23: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	55,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	59,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	56,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	57,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	60,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	61,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
-	27,  // 30: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	54,  // 31: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
-	28,  // 32: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	55,  // 33: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	56,  // 34: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	0,   // 35: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
-	1,   // 36: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
-	2,   // 37: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	62,  // 38: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	62,  // 39: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
-	30,  // 40: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
-	30,  // 41: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
-	30,  // 42: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
-	30,  // 43: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	62,  // 44: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	62,  // 45: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
-	34,  // 46: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	54,  // 47: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
-	35,  // 48: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	55,  // 49: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
-	0,   // 50: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
-	4,   // 51: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	29,  // 52: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
-	31,  // 53: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
-	37,  // 54: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
-	0,   // 55: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
-	36,  // 56: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
-	39,  // 57: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
-	40,  // 58: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
-	41,  // 59: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
-	43,  // 60: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
-	38,  // 61: kgsvc.v1.SearchGraphOutput.chunks:type_name -> kgsvc.v1.ChunkHit
-	0,   // 62: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
-	1,   // 63: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
-	2,   // 64: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
-	3,   // 65: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
-	56,  // 66: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
-	42,  // 67: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
-	45,  // 68: kgsvc.v1.ChunkHit.chunk:type_name -> kgsvc.v1.ProvenanceChunk
-	42,  // 69: kgsvc.v1.ChunkHit.found_by:type_name -> kgsvc.v1.FoundBy
-	59,  // 70: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
-	42,  // 71: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	57,  // 72: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
-	42,  // 73: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	63,  // 74: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
-	42,  // 75: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
-	1,   // 76: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
-	44,  // 77: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
-	45,  // 78: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
-	46,  // 79: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
-	64,  // 80: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
-	62,  // 81: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
-	49,  // 82: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
-	54,  // 83: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
-	50,  // 84: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
-	55,  // 85: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
-	4,   // 86: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	31,  // 87: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
-	51,  // 88: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
-	52,  // 89: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
-	43,  // 90: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
-	65,  // 91: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
-	36,  // 92: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
-	5,   // 93: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
-	53,  // 94: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
-	6,   // 95: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	10,  // 96: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	13,  // 97: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	17,  // 98: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	21,  // 99: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	25,  // 100: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	32,  // 101: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	47,  // 102: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
-	66,  // 103: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
-	67,  // 104: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
-	7,   // 105: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	11,  // 106: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	14,  // 107: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	18,  // 108: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	22,  // 109: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	26,  // 110: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	33,  // 111: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	48,  // 112: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
-	68,  // 113: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
-	69,  // 114: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
-	105, // [105:115] is the sub-list for method output_type
-	95,  // [95:105] is the sub-list for method input_type
-	95,  // [95:95] is the sub-list for extension type_name
-	95,  // [95:95] is the sub-list for extension extendee
-	0,   // [0:95] is the sub-list for field type_name
+	59,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	63,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	60,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	61,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	64,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	65,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	27,  // 30: kgsvc.v1.GetRelationRequest.input:type_name -> kgsvc.v1.GetRelationInput
+	58,  // 31: kgsvc.v1.GetRelationResponse.status:type_name -> kgsvc.v1.Status
+	28,  // 32: kgsvc.v1.GetRelationResponse.output:type_name -> kgsvc.v1.GetRelationOutput
+	59,  // 33: kgsvc.v1.GetRelationResponse.error:type_name -> kgsvc.v1.Error
+	31,  // 34: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
+	58,  // 35: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	32,  // 36: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
+	59,  // 37: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	60,  // 38: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	0,   // 39: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 40: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 41: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
+	66,  // 42: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	66,  // 43: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	34,  // 44: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
+	34,  // 45: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
+	34,  // 46: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
+	34,  // 47: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
+	66,  // 48: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	66,  // 49: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	38,  // 50: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
+	58,  // 51: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	39,  // 52: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
+	59,  // 53: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	0,   // 54: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
+	4,   // 55: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	33,  // 56: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
+	35,  // 57: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
+	41,  // 58: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
+	0,   // 59: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
+	40,  // 60: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
+	43,  // 61: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
+	44,  // 62: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
+	45,  // 63: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
+	47,  // 64: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
+	42,  // 65: kgsvc.v1.SearchGraphOutput.chunks:type_name -> kgsvc.v1.ChunkHit
+	0,   // 66: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 67: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 68: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
+	3,   // 69: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
+	60,  // 70: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	46,  // 71: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	49,  // 72: kgsvc.v1.ChunkHit.chunk:type_name -> kgsvc.v1.ProvenanceChunk
+	46,  // 73: kgsvc.v1.ChunkHit.found_by:type_name -> kgsvc.v1.FoundBy
+	63,  // 74: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	46,  // 75: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	61,  // 76: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	46,  // 77: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	67,  // 78: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	46,  // 79: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,   // 80: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	48,  // 81: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
+	49,  // 82: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
+	50,  // 83: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
+	68,  // 84: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
+	66,  // 85: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
+	53,  // 86: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
+	58,  // 87: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 88: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
+	59,  // 89: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
+	4,   // 90: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	35,  // 91: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
+	55,  // 92: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
+	56,  // 93: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
+	47,  // 94: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
+	69,  // 95: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
+	40,  // 96: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
+	5,   // 97: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
+	57,  // 98: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
+	6,   // 99: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	10,  // 100: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	13,  // 101: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	17,  // 102: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	21,  // 103: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	25,  // 104: kgsvc.v1.RetrievalService.GetRelation:input_type -> kgsvc.v1.GetRelationRequest
+	29,  // 105: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	36,  // 106: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	51,  // 107: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
+	70,  // 108: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
+	71,  // 109: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
+	7,   // 110: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	11,  // 111: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	14,  // 112: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	18,  // 113: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	22,  // 114: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	26,  // 115: kgsvc.v1.RetrievalService.GetRelation:output_type -> kgsvc.v1.GetRelationResponse
+	30,  // 116: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	37,  // 117: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	52,  // 118: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
+	72,  // 119: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
+	73,  // 120: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
+	110, // [110:121] is the sub-list for method output_type
+	99,  // [99:110] is the sub-list for method input_type
+	99,  // [99:99] is the sub-list for extension type_name
+	99,  // [99:99] is the sub-list for extension extendee
+	0,   // [0:99] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -4842,25 +5267,27 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[19].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[21].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[23].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[24].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[25].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[26].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[27].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[28].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[29].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[30].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[39].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[40].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[41].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[32].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[33].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[34].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[43].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[44].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[45].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[47].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[48].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[49].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   48,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,7 @@ const (
 	RetrievalService_GetEpisodes_FullMethodName    = "/kgsvc.v1.RetrievalService/GetEpisodes"
 	RetrievalService_GetMemory_FullMethodName      = "/kgsvc.v1.RetrievalService/GetMemory"
 	RetrievalService_GetEntityNode_FullMethodName  = "/kgsvc.v1.RetrievalService/GetEntityNode"
+	RetrievalService_GetRelation_FullMethodName    = "/kgsvc.v1.RetrievalService/GetRelation"
 	RetrievalService_GetFactHistory_FullMethodName = "/kgsvc.v1.RetrievalService/GetFactHistory"
 	RetrievalService_SearchGraph_FullMethodName    = "/kgsvc.v1.RetrievalService/SearchGraph"
 	RetrievalService_Ask_FullMethodName            = "/kgsvc.v1.RetrievalService/Ask"
@@ -50,6 +51,9 @@ type RetrievalServiceClient interface {
 	GetMemory(ctx context.Context, in *GetMemoryRequest, opts ...grpc.CallOption) (*GetMemoryResponse, error)
 	// Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
 	GetEntityNode(ctx context.Context, in *GetEntityNodeRequest, opts ...grpc.CallOption) (*GetEntityNodeResponse, error)
+	// Reads what two entities have to do with each other, as one relation merged from all facts between them. Status OK
+	// or NOT_FOUND.
+	GetRelation(ctx context.Context, in *GetRelationRequest, opts ...grpc.CallOption) (*GetRelationResponse, error)
 	// Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
 	// Status OK or NOT_FOUND.
 	GetFactHistory(ctx context.Context, in *GetFactHistoryRequest, opts ...grpc.CallOption) (*GetFactHistoryResponse, error)
@@ -117,6 +121,16 @@ func (c *retrievalServiceClient) GetEntityNode(ctx context.Context, in *GetEntit
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetEntityNodeResponse)
 	err := c.cc.Invoke(ctx, RetrievalService_GetEntityNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *retrievalServiceClient) GetRelation(ctx context.Context, in *GetRelationRequest, opts ...grpc.CallOption) (*GetRelationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRelationResponse)
+	err := c.cc.Invoke(ctx, RetrievalService_GetRelation_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +213,9 @@ type RetrievalServiceServer interface {
 	GetMemory(context.Context, *GetMemoryRequest) (*GetMemoryResponse, error)
 	// Reads one entity with its facts, its latest episodes, and what each of these did to it. Status OK or NOT_FOUND.
 	GetEntityNode(context.Context, *GetEntityNodeRequest) (*GetEntityNodeResponse, error)
+	// Reads what two entities have to do with each other, as one relation merged from all facts between them. Status OK
+	// or NOT_FOUND.
+	GetRelation(context.Context, *GetRelationRequest) (*GetRelationResponse, error)
 	// Reads the history of a fact: the facts that it replaced or superseded, and those that replaced or superseded it.
 	// Status OK or NOT_FOUND.
 	GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error)
@@ -236,6 +253,9 @@ func (UnimplementedRetrievalServiceServer) GetMemory(context.Context, *GetMemory
 }
 func (UnimplementedRetrievalServiceServer) GetEntityNode(context.Context, *GetEntityNodeRequest) (*GetEntityNodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetEntityNode not implemented")
+}
+func (UnimplementedRetrievalServiceServer) GetRelation(context.Context, *GetRelationRequest) (*GetRelationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRelation not implemented")
 }
 func (UnimplementedRetrievalServiceServer) GetFactHistory(context.Context, *GetFactHistoryRequest) (*GetFactHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFactHistory not implemented")
@@ -363,6 +383,24 @@ func _RetrievalService_GetEntityNode_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RetrievalService_GetRelation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRelationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RetrievalServiceServer).GetRelation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RetrievalService_GetRelation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RetrievalServiceServer).GetRelation(ctx, req.(*GetRelationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RetrievalService_GetFactHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetFactHistoryRequest)
 	if err := dec(in); err != nil {
@@ -472,6 +510,10 @@ var RetrievalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetEntityNode",
 			Handler:    _RetrievalService_GetEntityNode_Handler,
+		},
+		{
+			MethodName: "GetRelation",
+			Handler:    _RetrievalService_GetRelation_Handler,
 		},
 		{
 			MethodName: "GetFactHistory",

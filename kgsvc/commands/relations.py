@@ -1,0 +1,92 @@
+"""GetRelation: all that is said between two entities, as one (spec 001, merging of edges by pair).
+
+A view of the facts, which stay what they are: it is worked out anew at each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kgsvc.commands.core import Core
+from kgsvc.commands.entities import find_entity
+from kgsvc.commands.provenance import documents_of
+from kgsvc.domain.model.graph import Entity, Fact
+
+_FACTS = 500  # of a pair, the latest
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What two entities have to do with each other, whichever way the facts point.
+
+    `weight` is the sum over all statements, each of which counts what its fact weighs. What the overlap of
+    two neighbouring chunks says is one statement.
+    """
+
+    one: Entity
+    other: Entity
+    facts: tuple[Fact, ...]  # the oldest first
+    statements: int
+    weight: float
+    documents: tuple[str, ...]  # by whose chunks facts are stated, in order
+    truncated: bool  # there are more facts; the oldest ones are left out
+
+    @property
+    def names(self) -> list[str]:
+        """Of the relations."""
+        return list(dict.fromkeys(fact.name for fact in self.facts))
+
+    @property
+    def keywords(self) -> list[str]:
+        """Of all facts, without repeats."""
+        return list(dict.fromkeys(word for fact in self.facts for word in fact.keywords))
+
+    @property
+    def descriptions(self) -> list[str]:
+        """The texts of the facts, without repeats."""
+        return list(dict.fromkeys(fact.fact for fact in self.facts))
+
+    @property
+    def episodes(self) -> list[str]:
+        """Those that state the facts, without repeats."""
+        return list(dict.fromkeys(uuid for fact in self.facts for uuid in fact.episodes))
+
+
+async def get_relation(core: Core, group_id: str, one: str, other: str, ended: bool) -> Relation:
+    """The relation of two entities, or of one to itself; with `ended` also facts that are expired or not
+    valid now. Raises NotFound (naming the entity), StoreUnavailable."""
+    near, far = [await find_entity(core.store, uuid, group_id) for uuid in (one, other)]
+    now_ms = None if ended else core.clock.now_ms()
+    found = await core.store.entity_facts(group_id, near.uuid, _FACTS + 1, now_ms, far.uuid)
+    facts = tuple(reversed(found[:_FACTS]))
+    episodes = list(dict.fromkeys(uuid for fact in facts for uuid in fact.episodes))
+    documents = {
+        uuid: document
+        for (uuid, _), document in (await documents_of(core, [(each, group_id) for each in episodes])).items()
+    }
+    places = await _places(core, group_id, dict.fromkeys(documents.values()))
+    counts = [_statements(fact, places) for fact in facts]
+    weights = (fact.weight * count for fact, count in zip(facts, counts, strict=True))
+    cited = dict.fromkeys(documents[uuid] for uuid in episodes if uuid in documents)
+    return Relation(near, far, facts, sum(counts), round(sum(weights), 9), tuple(cited), len(found) > _FACTS)
+
+
+async def _places(core: Core, group_id: str, documents: Iterable[str]) -> dict[str, tuple[str, set[int]]]:
+    """Of each chunk its document and at which places of it the chunk stands."""
+    found: dict[str, tuple[str, set[int]]] = {}
+    for document_id in documents:
+        for order, place in enumerate(await core.store.places(group_id, document_id)):
+            found.setdefault(place.chunk_uuid, (document_id, set()))[1].add(order)
+    return found
+
+
+def _statements(fact: Fact, places: Mapping[str, tuple[str, set[int]]]) -> int:
+    """How often a fact was stated: by neighbouring chunks of a document once, in what both have."""
+    said = list(dict.fromkeys(fact.episodes))
+    chunks = sorted((places[uuid] for uuid in said if uuid in places), key=lambda at: (at[0], min(at[1])))
+    return len(said) - sum(map(_is_next, chunks, chunks[1:]))
+
+
+def _is_next(one: tuple[str, set[int]], other: tuple[str, set[int]]) -> bool:
+    return one[0] == other[0] and any(order + 1 in other[1] for order in one[1])
