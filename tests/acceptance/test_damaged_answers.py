@@ -163,7 +163,7 @@ BEYOND: dict[str, Callable[[dict[str, Any]], object]] = {
     "most nodes have no name": lambda told: [each.update(name="") for each in told["nodes"][2:]],
     "a time in words": lambda told: told["edges"][0].update(valid_at="next Tuesday"),
     "a fact over its cap": lambda told: told["edges"][0].update(fact="x" * 2_049),
-    "a weight that is no number": lambda told: told["edges"][0].update(weight="strong"),
+    "a weight that is a list": lambda told: told["edges"][0].update(weight=[1.0]),
     "a polarity that there is not": lambda told: told["edges"][0].update(polarity="maybe"),
     "a field that there is not": lambda told: told["edges"][0].update(mood="glad"),
 }

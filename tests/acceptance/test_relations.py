@@ -1,5 +1,7 @@
 """GetRelation: the merge rules for edges of spec 001, as a view of the facts between two entities."""
 
+from typing import Any
+
 from kgsvc.documents.tokens import count_tokens
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.refusals import refused
@@ -31,7 +33,7 @@ async def tell(client: Client, group: str, *items: object) -> None:
     await client.wait_receipt(receipt.receipt_id)
 
 
-async def relation(client: Client, group: str, one: str, other: str, **how: bool) -> ret.GetRelationOutput:
+async def relation(client: Client, group: str, one: str, other: str, **how: Any) -> ret.GetRelationOutput:
     """Of two entities by the names at the ends of facts."""
     found = await client.search(group, f"{one} {other}", max_facts=100)
     uuids = {each.source_name: each.source_node_uuid for each in found}
