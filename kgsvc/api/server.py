@@ -142,7 +142,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         AnswerRpcs(core, served.search, served.answerer),
         CommunityRpcs(core),
         DocumentRpcs(core, DocumentIntake(core, acceptor, served.chunking), served.reader, stopping),
-        EntityRpcs(core),
+        EntityRpcs(core, served.ontology),
         EpisodeRpcs(core, acceptor, stopping),
         FactRpcs(core),
         GroupRpcs(core),

@@ -308,6 +308,9 @@ class HistoryStore(Protocol):
     ) -> dict[str, Mention]:
         """By which MENTIONS these episodes name it; those that do not are absent."""
 
+    async def types_said(self, group_id: str, entity_uuid: str) -> dict[str, int]:
+        """Of each type that episodes gave the entity, how many of them did."""
+
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
         """Of all entities that an episode names, by uuid."""
 

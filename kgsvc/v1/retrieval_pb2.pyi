@@ -1024,6 +1024,11 @@ class GetEntityNodeOutput(_message.Message):
     EPISODES_FIELD_NUMBER: _builtins.int
     CITATION_CHAIN_FIELD_NUMBER: _builtins.int
     MENTIONS_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    type: _builtins.str
+    """The type that most of its episodes give it; of several the one of the highest priority in the ontology in force.
+    Absent if no episode gives it a type.
+    """
     @_builtins.property
     def node(self) -> _types_pb2.EntityNode:
         """The entity."""
@@ -1052,12 +1057,15 @@ class GetEntityNodeOutput(_message.Message):
         episodes: _abc.Iterable[_types_pb2.Episode] | None = ...,
         citation_chain: _abc.Iterable[_types_pb2.CitationChainEntry] | None = ...,
         mentions: _abc.Iterable[_types_pb2.Mention] | None = ...,
+        type: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_type", b"_type", "node", b"node", "type", b"type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_chain", b"citation_chain", "episodes", b"episodes", "facts", b"facts", "mentions", b"mentions", "node", b"node"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_type", b"_type", "citation_chain", b"citation_chain", "episodes", b"episodes", "facts", b"facts", "mentions", b"mentions", "node", b"node", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__type: _TypeAlias = _typing.Literal["type"]  # noqa: Y015
+    _WhichOneofArgType__type: _TypeAlias = _typing.Literal["_type", b"_type"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__type) -> _WhichOneofReturnType__type | None: ...
 
 Global___GetEntityNodeOutput: _TypeAlias = GetEntityNodeOutput  # noqa: Y015
 

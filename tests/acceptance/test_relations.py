@@ -1,6 +1,9 @@
 """GetRelation: the merge rules for edges of spec 001, as a view of the facts between two entities."""
 
+import json
 from typing import Any
+
+import pytest
 
 from kgsvc.documents.tokens import count_tokens
 from kgsvc.v1 import retrieval_pb2 as ret
@@ -8,8 +11,8 @@ from tests.acceptance.refusals import refused
 from tests.acceptance.saying import FEB, JAN, MAR, fact, reads_bodies, telling
 from tests.acceptance.test_documents import SCRIPT as reads_documents
 from tests.acceptance.test_documents import chunks, read, settled
-from tests.support.client import Client
-from tests.support.scripted_openai import Outcome, Request
+from tests.support.client import Client, episode
+from tests.support.scripted_openai import Outcome, Request, answer, edge, node
 
 SETTINGS = {"documents.token_size": "64", "documents.overlap": "24", "documents.boundaries": "exact"}
 
@@ -106,6 +109,25 @@ async def test_what_two_chunks_share_is_one_statement(client: Client, group: str
     assert len(holding) == 2
     assert sorted(found.episodes) == sorted(holding)
     assert (found.weight, found.statements, list(found.document_ids)) == (1.0, 1, ["book"])
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (("Topic", "Product", "Product"), "Product"),
+        (("Product", "Topic", "Topic", "Entity"), "Topic"),
+        (("Topic", "Project"), "Project"),  # of higher priority
+    ],
+)
+async def test_the_type_of_an_entity_is_the_one_said_most_often(
+    client: Client, group: str, said: tuple[str, ...], wanted: str
+) -> None:
+    for at, kind in enumerate(said):
+        nodes = [node("n1", "Mercury", type=kind), node("n2", f"Thing{at}")]
+        told = json.dumps(answer(nodes, [edge("NEAR", f"Mercury is near Thing{at}", "n1", "n2")]))
+        await tell(client, group, episode(told, JAN + at, uuid=f"e{at}"))
+    (found, *_) = await client.search(group, "Mercury Thing0")
+    assert (await client.get_entity(group, found.source_node_uuid)).type == wanted
 
 
 async def test_an_unknown_entity_is_not_found(client: Client, group: str) -> None:

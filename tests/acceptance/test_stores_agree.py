@@ -11,16 +11,18 @@ from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.graph_searches import BFS, BM25, COSINE, graph
 from tests.acceptance.saying import APR, CORPUS, FEB, JAN, MAR, fact, telling
 from tests.acceptance.shared import scripted
+from tests.acceptance.test_documents import read
 from tests.acceptance.test_search_graph import JAPANESE, QUERY
 from tests.support.client import Client
 from tests.support.communities import built
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
 
+JAPANESE_TEXT = "田中太郎は東京で寿司が好き"
 QUERIES = (
     QUERY,
     "Ann's physician and the automobile",
-    "田中太郎は東京で寿司が好き",
+    JAPANESE_TEXT,
     "who drove in February 2024",
 )
 RECIPES = [name for name, number in ret.SearchRecipe.items() if number]
@@ -49,12 +51,14 @@ async def both(service: Service, beside: Client) -> AsyncIterator[tuple[Client, 
 
 
 async def tell(client: Client) -> None:
-    """English and Japanese, something superseded, communities; and a group of its own that shares words."""
+    """English and Japanese, something superseded, a document, communities; and a group of its own that shares
+    words."""
     corpus = [*CORPUS, *JAPANESE]
     await client.ingest("agreeing", [telling(JAN + n, each, uuid=f"e{n}") for n, each in enumerate(corpus)])
     moves = [fact("LIVES_IN", "Ann", place, f"Ann has her home in {place}") for place in ("Rome", "Oslo")]
     for at_ms, move in zip((FEB, MAR), moves, strict=True):
         await client.ingest("agreeing", [telling(at_ms, move, uuid=f"moved-{at_ms}")])
+    await read(client, "agreeing", f"{QUERY}\n\n{JAPANESE_TEXT}\n")
     await built(client, "agreeing")
     far = fact("DRIVES", "Zoe", "Ann", "Zoe drives Ann to the doctor in a red car")
     await client.ingest("apart", [telling(APR, far, uuid="far")])
@@ -75,12 +79,13 @@ def told(output: ret.SearchGraphOutput) -> Iterator[Shown]:
     yield [(hit.fact.uuid, *measured(hit)) for hit in output.facts]
     yield [(hit.node.uuid, *measured(hit)) for hit in output.nodes]
     yield [(hit.episode.uuid, *measured(hit)) for hit in output.episodes]
+    yield [(hit.chunk.chunk_id, *measured(hit)) for hit in output.chunks]
     # Every build gives its communities uuids of their own, and these decide between equal scores.
     named = [(hit.community.name, *measured(hit)) for hit in output.communities]
     yield sorted(named, key=lambda entry: (-entry[1], entry[0]))
 
 
-def measured(hit: ret.FactHit | ret.NodeHit | ret.EpisodeHit | ret.CommunityHit) -> Measured:
+def measured(hit: ret.FactHit | ret.NodeHit | ret.EpisodeHit | ret.ChunkHit | ret.CommunityHit) -> Measured:
     """The score, and method, rank and score of each method that found it."""
     found_by = tuple((by.method, by.rank, round(by.score, 9)) for by in hit.found_by)
     return round(hit.score, 9), found_by

@@ -1,5 +1,6 @@
 """The model's HistoryStore."""
 
+from collections import Counter
 from collections.abc import Collection
 
 from kgsvc.domain.model.delta import MergeRecord
@@ -71,6 +72,10 @@ class ModelHistory(ModelQueue):
     ) -> dict[str, Mention]:
         known = self.peek(group_id).mentions
         return {uuid: known[uuid, entity_uuid] for uuid in episode_uuids if (uuid, entity_uuid) in known}
+
+    async def types_said(self, group_id: str, entity_uuid: str) -> dict[str, int]:
+        mentions = self.peek(group_id).mentions.items()
+        return dict(Counter(t for pair, made in mentions if pair[1] == entity_uuid for t in made.types))
 
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
         mentions = self.peek(group_id).mentions

@@ -15,9 +15,11 @@ from kgsvc.commands.entities import (
     add_entity_node,
     aliases_of,
     get_entity_node,
+    main_type,
 )
 from kgsvc.commands.relations import Relation, get_relation
 from kgsvc.domain.errors import Conflict
+from kgsvc.domain.model.extraction import Ontology
 from kgsvc.domain.model.graph import Entity, Mention
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2, types_pb2
 
@@ -26,10 +28,11 @@ _OPERATIONS = mapping.enum_numbers(types_pb2.CitationOperation, "CITATION_OPERAT
 
 
 class EntityRpcs:
-    """The RPCs on entities."""
+    """The RPCs on entities. `of_server` is the ontology of groups without one of their own."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, of_server: Ontology) -> None:
         self._core = core
+        self._of_server = of_server
         self.rpcs: Rpcs = {
             "AddEntityNode": Unary(self._add_entity_node),
             "GetEntityNode": Unary(self._get_entity_node),
@@ -67,7 +70,8 @@ class EntityRpcs:
 
         async def run() -> Reply:
             view = await get_entity_node(self._core, uuid, group_id, facts, episodes, current)
-            return Reply(_view(view))
+            kind = await main_type(self._core, view.entity, self._of_server)
+            return Reply(_view(view, kind))
 
         return run
 
@@ -137,13 +141,14 @@ class EntityRpcs:
         return mapping.entity_node(entity, await aliases_of(self._core.store, entity))
 
 
-def _view(view: EntityView) -> retrieval_pb2.GetEntityNodeOutput:
+def _view(view: EntityView, kind: str | None) -> retrieval_pb2.GetEntityNodeOutput:
     return retrieval_pb2.GetEntityNodeOutput(
         node=mapping.entity_node(view.entity, view.aliases),
         facts=map(mapping.cited_fact, view.facts),
         episodes=[mapping.episode(each, view.edges.get(each.uuid, ())) for each in view.episodes],
         citation_chain=map(_chain_entry, view.chain),
         mentions=map(_mention, view.mentions),
+        type=kind,
     )
 
 

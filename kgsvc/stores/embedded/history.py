@@ -142,6 +142,15 @@ def _mentions(
     return {row[2]: Mention(*row[:5], *map(strings, row[5:])) for row in rows}
 
 
+def _types_said(db: apsw.Connection, group_id: str, entity_uuid: str) -> dict[str, int]:
+    sql = """
+        SELECT t.value, count(*) FROM groups g JOIN entities n ON n.gid = g.gid AND n.uuid = ?2
+        JOIN mentions m ON m.entity_id = n.id, json_each(m.types) t
+        WHERE g.group_id = ?1 GROUP BY t.value
+        """
+    return dict(all_rows(db, sql, (group_id, entity_uuid)))
+
+
 def _merge(db: apsw.Connection, group_id: str, merge_id: str) -> MergeRecord | None:
     row = first_row(db, _MERGE + "WHERE g.group_id = ? AND m.merge_id = ?", (group_id, merge_id))
     return None if row is None else MergeRecord(*row)
@@ -339,6 +348,7 @@ class EmbeddedHistory(EmbeddedBase):
     entity_names = reading(_entity_names)
     entity_mentions = reading(_entity_mentions)
     mentions = reading(_mentions)
+    types_said = reading(_types_said)
     sayings = reading(_sayings)
     merge = reading(_merge)
     merged = reading(_merged)

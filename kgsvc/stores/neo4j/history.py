@@ -107,6 +107,13 @@ _MENTIONS: LiteralString = """
     RETURN e.uuid ORDER BY e.uuid LIMIT $p.limit
     """
 
+_TYPES_SAID: LiteralString = """
+    <ENTITY_OF_GROUP>
+    MATCH (n)<-[m:MENTIONS]-(:Episodic)
+    UNWIND m.types AS type
+    RETURN type, count(*)
+    """
+
 _NAMING: LiteralString = """
     <EPISODES_OF_GROUP>
     MATCH (e)-[m:MENTIONS]->(n:Entity) WHERE n.uuid = $p.entity
@@ -260,6 +267,10 @@ class History(Base):
             _NAMING, group_id=group_id, entity=entity_uuid, uuids=sorted(set(episode_uuids))
         )
         return {row[2]: Mention(*row[:5], *map(tuple, row[5:])) for row in whole(rows)}
+
+    async def types_said(self, group_id: str, entity_uuid: str) -> dict[str, int]:
+        rows = await self._run(_TYPES_SAID, group_id=group_id, uuid=entity_uuid)
+        return {row[0]: row[1] for row in rows}
 
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
         rows = await self._run(_SAYINGS, group_id=group_id, uuid=episode_uuid)

@@ -1693,7 +1693,10 @@ type GetEntityNodeOutput struct {
 	// What these episodes did to it, oldest first.
 	CitationChain []*CitationChainEntry `protobuf:"bytes,4,rep,name=citation_chain,json=citationChain,proto3" json:"citation_chain,omitempty"`
 	// The mentions of it by these episodes, oldest episode first.
-	Mentions      []*Mention `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	Mentions []*Mention `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	// The type that most of its episodes give it; of several the one of the highest priority in the ontology in force.
+	// Absent if no episode gives it a type.
+	Type          *string `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1761,6 +1764,13 @@ func (x *GetEntityNodeOutput) GetMentions() []*Mention {
 		return x.Mentions
 	}
 	return nil
+}
+
+func (x *GetEntityNodeOutput) GetType() string {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ""
 }
 
 // Request of GetRelation.
@@ -4657,13 +4667,15 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\n" +
 	"_max_factsB\x0f\n" +
 	"\r_max_episodesB\x12\n" +
-	"\x10_include_expired\"\x8e\x02\n" +
+	"\x10_include_expired\"\xb0\x02\n" +
 	"\x13GetEntityNodeOutput\x12(\n" +
 	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12*\n" +
 	"\x05facts\x18\x02 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x12-\n" +
 	"\bepisodes\x18\x03 \x03(\v2\x11.kgsvc.v1.EpisodeR\bepisodes\x12C\n" +
 	"\x0ecitation_chain\x18\x04 \x03(\v2\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\x12-\n" +
-	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\"\xbb\x01\n" +
+	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\x12\x17\n" +
+	"\x04type\x18\x06 \x01(\tH\x00R\x04type\x88\x01\x01B\a\n" +
+	"\x05_type\"\xbb\x01\n" +
 	"\x12GetRelationRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -5264,6 +5276,7 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[13].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[15].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[18].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[19].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[21].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[23].OneofWrappers = []any{}
