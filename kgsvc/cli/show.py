@@ -88,8 +88,10 @@ def printable(text: str) -> str:
 
 
 def place_of(chunk: ProvenanceChunk) -> str:
-    """The title, the page and the headings of a chunk: "Handbook, page 3, Plans > People"."""
+    """The title, the pages and the headings of a chunk: "Handbook, pages 3-4, Plans > People"."""
     page = f"page {chunk.page}" if chunk.HasField("page") else ""
+    if chunk.last_page > chunk.page:
+        page = f"pages {chunk.page}-{chunk.last_page}"
     parts = (chunk.title or chunk.full_doc_id, page, " > ".join(chunk.headings))
     return ", ".join(printable(part) for part in parts if part)
 

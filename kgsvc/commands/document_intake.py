@@ -219,7 +219,7 @@ async def _claim(core: Core, group_id: str, key: str, input_hash: str) -> None:
 
 def _place(chunk: Chunk, uuid: str) -> Place:
     at = (chunk.start, chunk.end, chunk.own_start)
-    return Place(uuid, *at, chunk.tokens, chunk.page, chunk.headings)
+    return Place(uuid, *at, chunk.tokens, chunk.page, chunk.headings, chunk.last_page)
 
 
 def _minted(document: Document, content: str) -> str:

@@ -60,7 +60,8 @@ class Chunk:
     parts put end to end are the document. It is empty only in the last window by exact step, if the one
     before reaches the end.
     `tokens` counts the tokens of `content`; in exact windows, the document's tokens that lie in it.
-    `headings` are the titles above the own part, outermost first; `page` counts from 1, None without pages.
+    `headings` are the titles above the own part, outermost first; `page` and `last_page` are those on which
+    the chunk begins and ends, from 1, None without pages.
     """
 
     content: str
@@ -70,6 +71,7 @@ class Chunk:
     tokens: int
     headings: tuple[str, ...]
     page: int | None
+    last_page: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ def chunks_of(pieces: Iterable[str], chunking: Chunking, pages: Sequence[int] = 
 def dressed(cut: Cut, content: str, window: Window, pages: Sequence[int]) -> Chunk:
     """The chunk that lies there. Own parts must not go back from call to call."""
     headings = window.outline.headings_above(cut.own_start)
-    page = bisect_right(pages, cut.own_start) or None
-    return Chunk(content, cut.start, cut.end, cut.own_start, cut.tokens, headings, page)
+    first, last = bisect_right(pages, cut.start) or None, bisect_right(pages, cut.end - 1) or None
+    return Chunk(content, cut.start, cut.end, cut.own_start, cut.tokens, headings, first, last)
 
 
 class Cutter:

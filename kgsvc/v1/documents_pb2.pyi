@@ -352,6 +352,7 @@ class DocumentChunk(_message.Message):
     OWN_START_FIELD_NUMBER: _builtins.int
     PAGE_FIELD_NUMBER: _builtins.int
     HEADINGS_FIELD_NUMBER: _builtins.int
+    LAST_PAGE_FIELD_NUMBER: _builtins.int
     chunk_id: _builtins.str
     """The chunk: the uuid of an episode. Equal texts in one document are one chunk."""
     full_doc_id: _builtins.str
@@ -369,10 +370,12 @@ class DocumentChunk(_message.Message):
     own_start: _builtins.int
     """Where its own part begins: what stands before, the chunk before has too."""
     page: _builtins.int
-    """The page on which its own part begins, from 1; absent where the format has no pages."""
+    """The page on which it begins, from 1; absent where the format has no pages."""
+    last_page: _builtins.int
+    """The page on which it ends."""
     @_builtins.property
     def headings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The headings above it, the outermost first."""
+        """The headings above its own part, the outermost first."""
 
     def __init__(
         self,
@@ -387,13 +390,19 @@ class DocumentChunk(_message.Message):
         own_start: _builtins.int = ...,
         page: _builtins.int | None = ...,
         headings: _abc.Iterable[_builtins.str] | None = ...,
+        last_page: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_page", b"_page", "page", b"page"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_last_page", b"_last_page", "_page", b"_page", "last_page", b"last_page", "page", b"page"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page", b"_page", "chunk_id", b"chunk_id", "chunk_order_index", b"chunk_order_index", "content", b"content", "end", b"end", "full_doc_id", b"full_doc_id", "headings", b"headings", "own_start", b"own_start", "page", b"page", "start", b"start", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_last_page", b"_last_page", "_page", b"_page", "chunk_id", b"chunk_id", "chunk_order_index", b"chunk_order_index", "content", b"content", "end", b"end", "full_doc_id", b"full_doc_id", "headings", b"headings", "last_page", b"last_page", "own_start", b"own_start", "page", b"page", "start", b"start", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__last_page: _TypeAlias = _typing.Literal["last_page"]  # noqa: Y015
+    _WhichOneofArgType__last_page: _TypeAlias = _typing.Literal["_last_page", b"_last_page"]  # noqa: Y015
     _WhichOneofReturnType__page: _TypeAlias = _typing.Literal["page"]  # noqa: Y015
     _WhichOneofArgType__page: _TypeAlias = _typing.Literal["_page", b"_page"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__last_page) -> _WhichOneofReturnType__last_page | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page) -> _WhichOneofReturnType__page | None: ...
 
 Global___DocumentChunk: _TypeAlias = DocumentChunk  # noqa: Y015

@@ -2234,6 +2234,7 @@ class ProvenanceChunk(_message.Message):
     HEADINGS_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
     GROUP_ID_FIELD_NUMBER: _builtins.int
+    LAST_PAGE_FIELD_NUMBER: _builtins.int
     chunk_id: _builtins.str
     """The chunk: the uuid of an episode."""
     full_doc_id: _builtins.str
@@ -2249,11 +2250,13 @@ class ProvenanceChunk(_message.Message):
     end: _builtins.int
     """Where it ends; the character there belongs to it no longer."""
     page: _builtins.int
-    """The page, from 1; absent where the format has no pages."""
+    """The page on which it begins, from 1; absent where the format has no pages."""
     title: _builtins.str
     """The title of the document."""
     group_id: _builtins.str
     """Its tenant."""
+    last_page: _builtins.int
+    """The page on which it ends."""
     @_builtins.property
     def headings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The headings above it, the outermost first."""
@@ -2272,15 +2275,18 @@ class ProvenanceChunk(_message.Message):
         headings: _abc.Iterable[_builtins.str] | None = ...,
         title: _builtins.str | None = ...,
         group_id: _builtins.str = ...,
+        last_page: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index", "_end", b"_end", "_page", b"_page", "_start", b"_start", "_title", b"_title", "_tokens", b"_tokens", "chunk_order_index", b"chunk_order_index", "end", b"end", "page", b"page", "start", b"start", "title", b"title", "tokens", b"tokens"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index", "_end", b"_end", "_last_page", b"_last_page", "_page", b"_page", "_start", b"_start", "_title", b"_title", "_tokens", b"_tokens", "chunk_order_index", b"chunk_order_index", "end", b"end", "last_page", b"last_page", "page", b"page", "start", b"start", "title", b"title", "tokens", b"tokens"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index", "_end", b"_end", "_page", b"_page", "_start", b"_start", "_title", b"_title", "_tokens", b"_tokens", "chunk_id", b"chunk_id", "chunk_order_index", b"chunk_order_index", "content", b"content", "end", b"end", "full_doc_id", b"full_doc_id", "group_id", b"group_id", "headings", b"headings", "page", b"page", "start", b"start", "title", b"title", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index", "_end", b"_end", "_last_page", b"_last_page", "_page", b"_page", "_start", b"_start", "_title", b"_title", "_tokens", b"_tokens", "chunk_id", b"chunk_id", "chunk_order_index", b"chunk_order_index", "content", b"content", "end", b"end", "full_doc_id", b"full_doc_id", "group_id", b"group_id", "headings", b"headings", "last_page", b"last_page", "page", b"page", "start", b"start", "title", b"title", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__chunk_order_index: _TypeAlias = _typing.Literal["chunk_order_index"]  # noqa: Y015
     _WhichOneofArgType__chunk_order_index: _TypeAlias = _typing.Literal["_chunk_order_index", b"_chunk_order_index"]  # noqa: Y015
     _WhichOneofReturnType__end: _TypeAlias = _typing.Literal["end"]  # noqa: Y015
     _WhichOneofArgType__end: _TypeAlias = _typing.Literal["_end", b"_end"]  # noqa: Y015
+    _WhichOneofReturnType__last_page: _TypeAlias = _typing.Literal["last_page"]  # noqa: Y015
+    _WhichOneofArgType__last_page: _TypeAlias = _typing.Literal["_last_page", b"_last_page"]  # noqa: Y015
     _WhichOneofReturnType__page: _TypeAlias = _typing.Literal["page"]  # noqa: Y015
     _WhichOneofArgType__page: _TypeAlias = _typing.Literal["_page", b"_page"]  # noqa: Y015
     _WhichOneofReturnType__start: _TypeAlias = _typing.Literal["start"]  # noqa: Y015
@@ -2293,6 +2299,8 @@ class ProvenanceChunk(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__chunk_order_index) -> _WhichOneofReturnType__chunk_order_index | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__end) -> _WhichOneofReturnType__end | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__last_page) -> _WhichOneofReturnType__last_page | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page) -> _WhichOneofReturnType__page | None: ...
     @_typing.overload

@@ -50,7 +50,8 @@ def test_own_parts_end_to_end_are_the_document(text: str, chunking: Chunking, pa
     if chunking.boundaries == "near":
         assert all(each.tokens == count_tokens(each.content) for each in chunks)
     for chunk in chunks:
-        assert chunk.page == (sum(page <= chunk.own_start for page in pages) or None)
+        assert chunk.page == (sum(page <= chunk.start for page in pages) or None)
+        assert chunk.last_page == (sum(page < chunk.end for page in pages) or None)
 
 
 @given(st.lists(TEXTS, max_size=8), chunkings(), st.integers(1, 300))

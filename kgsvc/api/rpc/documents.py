@@ -353,4 +353,5 @@ def chunk(document_id: str, value: PlacedChunk) -> documents_pb2.DocumentChunk:
         own_start=place.own_start,
         page=place.page,
         headings=place.headings,
+        last_page=place.last_page,
     )

@@ -64,6 +64,7 @@ def _chunk(source: SourceText) -> Iterator[retrieval_pb2.ProvenanceChunk]:
             end=place.end,
             page=place.page,
             headings=place.headings,
+            last_page=place.last_page,
         )
         entry.MergeFrom(whose)
         yield entry

@@ -23,19 +23,20 @@ class Place:
     end: int
     own_start: int  # what is before it, the chunk before has too (the overlap)
     tokens: int
-    page: int | None = None  # from 1; None where the format has no pages
+    page: int | None = None  # on which it begins, from 1; None where the format has no pages
     headings: tuple[str, ...] = ()  # above it, the outermost first
+    last_page: int | None = None  # on which it ends
 
     def row(self) -> list[Any]:
         """As stores keep it."""
         at = [self.chunk_uuid, self.start, self.end, self.own_start, self.tokens]
-        return [*at, self.page, list(self.headings)]
+        return [*at, self.page, list(self.headings), self.last_page]
 
     @staticmethod
     def of(row: list[Any]) -> Place:
         """From what `row` made."""
-        uuid, start, end, own_start, tokens, page, headings = row
-        return Place(uuid, start, end, own_start, tokens, page, tuple(headings))
+        uuid, start, end, own_start, tokens, page, headings, last_page = row
+        return Place(uuid, start, end, own_start, tokens, page, tuple(headings), last_page)
 
 
 @dataclass(frozen=True, slots=True)

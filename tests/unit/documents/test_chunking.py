@@ -139,9 +139,12 @@ def test_chunks_know_the_headings_above_them() -> None:
 def test_chunks_know_their_page() -> None:
     text = PROSE
     chunks = split(text, NEAR, [0, 500, 500, 1_000])
-    assert [each.page for each in chunks] == [
-        1 if each.own_start < 500 else 3 if each.own_start < 1_000 else 4 for each in chunks
-    ]
+
+    def page(offset: int) -> int:
+        return 1 if offset < 500 else 3 if offset < 1_000 else 4
+
+    assert [each.page for each in chunks] == [page(each.start) for each in chunks]
+    assert [each.last_page for each in chunks] == [page(each.end - 1) for each in chunks]
     assert {each.page for each in split(text, NEAR)} == {None}
 
 

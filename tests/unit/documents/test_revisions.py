@@ -126,7 +126,7 @@ def test_headings_and_pages_are_those_of_the_new_text() -> None:
     after = "# New\n\n" + TEXT
     second = resplit(old(first), after, chunking, [0, 4_000])
     assert {each.headings for each in second} == {(), ("New",)}
-    assert {each.page for each in second if each.own_start >= 4_000} == {2}
+    assert {each.page for each in second if each.start >= 4_000} == {2}
 
 
 def test_chunks_too_large_for_the_settings_of_now_are_cut_anew() -> None:

@@ -616,10 +616,12 @@ type DocumentChunk struct {
 	End int64 `protobuf:"varint,7,opt,name=end,proto3" json:"end,omitempty"`
 	// Where its own part begins: what stands before, the chunk before has too.
 	OwnStart int64 `protobuf:"varint,8,opt,name=own_start,json=ownStart,proto3" json:"own_start,omitempty"`
-	// The page on which its own part begins, from 1; absent where the format has no pages.
+	// The page on which it begins, from 1; absent where the format has no pages.
 	Page *int32 `protobuf:"varint,9,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	// The headings above it, the outermost first.
-	Headings      []string `protobuf:"bytes,10,rep,name=headings,proto3" json:"headings,omitempty"`
+	// The headings above its own part, the outermost first.
+	Headings []string `protobuf:"bytes,10,rep,name=headings,proto3" json:"headings,omitempty"`
+	// The page on which it ends.
+	LastPage      *int32 `protobuf:"varint,11,opt,name=last_page,json=lastPage,proto3,oneof" json:"last_page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -722,6 +724,13 @@ func (x *DocumentChunk) GetHeadings() []string {
 		return x.Headings
 	}
 	return nil
+}
+
+func (x *DocumentChunk) GetLastPage() int32 {
+	if x != nil && x.LastPage != nil {
+		return *x.LastPage
+	}
+	return 0
 }
 
 // Request of AddDocuments.
@@ -2015,7 +2024,7 @@ const file_kgsvc_v1_documents_proto_rawDesc = "" +
 	"\x06_titleB\r\n" +
 	"\v_source_urlB\t\n" +
 	"\a_authorB\t\n" +
-	"\a_reason\"\xab\x02\n" +
+	"\a_reason\"\xdb\x02\n" +
 	"\rDocumentChunk\x12\x19\n" +
 	"\bchunk_id\x18\x01 \x01(\tR\achunkId\x12\x1e\n" +
 	"\vfull_doc_id\x18\x02 \x01(\tR\tfullDocId\x12*\n" +
@@ -2027,8 +2036,11 @@ const file_kgsvc_v1_documents_proto_rawDesc = "" +
 	"\town_start\x18\b \x01(\x03R\bownStart\x12\x17\n" +
 	"\x04page\x18\t \x01(\x05H\x00R\x04page\x88\x01\x01\x12\x1a\n" +
 	"\bheadings\x18\n" +
-	" \x03(\tR\bheadingsB\a\n" +
-	"\x05_page\"\xbd\x01\n" +
+	" \x03(\tR\bheadings\x12 \n" +
+	"\tlast_page\x18\v \x01(\x05H\x01R\blastPage\x88\x01\x01B\a\n" +
+	"\x05_pageB\f\n" +
+	"\n" +
+	"_last_page\"\xbd\x01\n" +
 	"\x13AddDocumentsRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +

@@ -3742,14 +3742,16 @@ type ProvenanceChunk struct {
 	Start *int64 `protobuf:"varint,6,opt,name=start,proto3,oneof" json:"start,omitempty"`
 	// Where it ends; the character there belongs to it no longer.
 	End *int64 `protobuf:"varint,7,opt,name=end,proto3,oneof" json:"end,omitempty"`
-	// The page, from 1; absent where the format has no pages.
+	// The page on which it begins, from 1; absent where the format has no pages.
 	Page *int32 `protobuf:"varint,8,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// The headings above it, the outermost first.
 	Headings []string `protobuf:"bytes,9,rep,name=headings,proto3" json:"headings,omitempty"`
 	// The title of the document.
 	Title *string `protobuf:"bytes,10,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	// Its tenant.
-	GroupId       string `protobuf:"bytes,11,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	GroupId string `protobuf:"bytes,11,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// The page on which it ends.
+	LastPage      *int32 `protobuf:"varint,12,opt,name=last_page,json=lastPage,proto3,oneof" json:"last_page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3859,6 +3861,13 @@ func (x *ProvenanceChunk) GetGroupId() string {
 		return x.GroupId
 	}
 	return ""
+}
+
+func (x *ProvenanceChunk) GetLastPage() int32 {
+	if x != nil && x.LastPage != nil {
+		return *x.LastPage
+	}
+	return 0
 }
 
 // An episode that is no chunk of a document.
@@ -4876,7 +4885,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"entityName\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x01R\x05score\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x19\n" +
-	"\bgroup_id\x18\x05 \x01(\tR\agroupId\"\x97\x03\n" +
+	"\bgroup_id\x18\x05 \x01(\tR\agroupId\"\xc7\x03\n" +
 	"\x0fProvenanceChunk\x12\x19\n" +
 	"\bchunk_id\x18\x01 \x01(\tR\achunkId\x12\x1e\n" +
 	"\vfull_doc_id\x18\x02 \x01(\tR\tfullDocId\x12/\n" +
@@ -4889,13 +4898,16 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\bheadings\x18\t \x03(\tR\bheadings\x12\x19\n" +
 	"\x05title\x18\n" +
 	" \x01(\tH\x05R\x05title\x88\x01\x01\x12\x19\n" +
-	"\bgroup_id\x18\v \x01(\tR\agroupIdB\x14\n" +
+	"\bgroup_id\x18\v \x01(\tR\agroupId\x12 \n" +
+	"\tlast_page\x18\f \x01(\x05H\x06R\blastPage\x88\x01\x01B\x14\n" +
 	"\x12_chunk_order_indexB\t\n" +
 	"\a_tokensB\b\n" +
 	"\x06_startB\x06\n" +
 	"\x04_endB\a\n" +
 	"\x05_pageB\b\n" +
-	"\x06_title\"\xeb\x01\n" +
+	"\x06_titleB\f\n" +
+	"\n" +
+	"_last_page\"\xeb\x01\n" +
 	"\x11ProvenanceEpisode\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12(\n" +
