@@ -66,7 +66,7 @@ async def test_health_follows_the_store(serve: Serve) -> None:
 
         return Wrapped(store, info=info)
 
-    async with serve(wrap=wrap, settings=ServerSettings(readiness_s=0.02, grace_s=0.1)) as stack:
+    async with serve(wrap=wrap, settings=ServerSettings(readiness_s=0.25, grace_s=0.1)) as stack:
         health: Any = stack.client.health
         seen = aiter(health.Watch(health_pb2.HealthCheckRequest(service="")))
         assert (await anext(seen)).status == SERVING
