@@ -311,6 +311,10 @@ class RequestCheck:
             self.invalid(where, "is not between 0001-01-01 and 9999-12-31")
         return stamp.seconds * 1_000 + stamp.nanos // 1_000_000
 
+    def optional_time(self, message: Message, path: str, field: str) -> int | None:
+        """A time in milliseconds, None where it is absent."""
+        return self.time(message, path, field) if message.HasField(field) else None
+
     def enum(self, path: str, number: N, values: Mapping[N, E], default: E) -> E:
         """A required enum value as the domain's; `default` stands in where it is wrong."""
         if number in values:

@@ -6,11 +6,13 @@ A view of the facts, which stay what they are: it is worked out anew at each cal
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgsvc.commands.core import Core
 from kgsvc.commands.entities import find_entity
 from kgsvc.commands.provenance import documents_of
+from kgsvc.domain.facts.beliefs import as_known_at
+from kgsvc.domain.facts.slots import SUPERSEDED
 from kgsvc.domain.model.graph import Entity, Fact
 
 _FACTS = 500  # of a pair, the latest
@@ -53,13 +55,41 @@ class Relation:
         return list(dict.fromkeys(uuid for fact in self.facts for uuid in fact.episodes))
 
 
-async def get_relation(core: Core, group_id: str, one: str, other: str, ended: bool) -> Relation:
-    """The relation of two entities, or of one to itself; with `ended` also facts that are expired or not
-    valid now. Raises NotFound (naming the entity), StoreUnavailable."""
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Which facts count: those that hold at a time, or with `ended` all. The times mean what they mean in
+    searches (search/filters.py)."""
+
+    ended: bool = False
+    true_at_ms: int | None = None
+    known_at_ms: int | None = None
+
+    def needs_past(self) -> bool:
+        """Whether facts must be read that do not hold now."""
+        return self.ended or self.true_at_ms is not None or self.known_at_ms is not None
+
+    def counts(self, fact: Fact, now_ms: int) -> bool:
+        """Whether a fact counts, given as it was known at the time."""
+        if self.known_at_ms is not None and fact.created_ms > self.known_at_ms:
+            return False
+        if self.ended:
+            return True
+        superseded = self.true_at_ms is not None and fact.expired_reason == SUPERSEDED
+        asked = (self.true_at_ms, self.known_at_ms, now_ms)
+        at_ms = next(each for each in asked if each is not None)
+        over = fact.invalid_ms is not None and fact.invalid_ms <= at_ms
+        return (fact.expired_ms is None or superseded) and fact.start_ms <= at_ms and not over
+
+
+async def get_relation(core: Core, group_id: str, one: str, other: str, moment: Moment) -> Relation:
+    """The relation of two entities, or of one to itself. Raises NotFound (naming the entity),
+    StoreUnavailable."""
     near, far = [await find_entity(core.store, uuid, group_id) for uuid in (one, other)]
-    now_ms = None if ended else core.clock.now_ms()
-    found = await core.store.entity_facts(group_id, near.uuid, _FACTS + 1, now_ms, far.uuid)
-    facts = tuple(reversed(found[:_FACTS]))
+    now_ms = core.clock.now_ms()
+    current_ms = None if moment.needs_past() else now_ms
+    found = await core.store.entity_facts(group_id, near.uuid, _FACTS + 1, current_ms, far.uuid)
+    known = await _as_known(core, group_id, found[:_FACTS], moment.known_at_ms)
+    facts = tuple(fact for fact in reversed(known) if moment.counts(fact, now_ms))
     episodes = list(dict.fromkeys(uuid for fact in facts for uuid in fact.episodes))
     documents = {
         uuid: document
@@ -70,6 +100,19 @@ async def get_relation(core: Core, group_id: str, one: str, other: str, ended: b
     weights = (fact.weight * count for fact, count in zip(facts, counts, strict=True))
     cited = dict.fromkeys(documents[uuid] for uuid in episodes if uuid in documents)
     return Relation(near, far, facts, sum(counts), round(sum(weights), 9), tuple(cited), len(found) > _FACTS)
+
+
+async def _as_known(core: Core, group_id: str, facts: list[Fact], known_ms: int | None) -> list[Fact]:
+    """The facts as they were known at a time, latest first, without the episodes accepted later."""
+    if known_ms is None:
+        return facts
+    then = [as_known_at(fact, known_ms) for fact in facts]
+    told = await core.store.citations(group_id, {uuid for fact in then for uuid in fact.episodes})
+    late = {uuid for uuid, citation in told.items() if citation.created_ms > known_ms}
+    kept = [
+        replace(fact, episodes=tuple(uuid for uuid in fact.episodes if uuid not in late)) for fact in then
+    ]
+    return sorted(kept, key=lambda fact: (fact.start_ms, fact.uuid), reverse=True)
 
 
 async def _places(core: Core, group_id: str, documents: Iterable[str]) -> dict[str, tuple[str, set[int]]]:

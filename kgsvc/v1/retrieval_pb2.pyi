@@ -1156,6 +1156,8 @@ class GetRelationInput(_message.Message):
     NODE_UUID_FIELD_NUMBER: _builtins.int
     OTHER_NODE_UUID_FIELD_NUMBER: _builtins.int
     INCLUDE_ENDED_FIELD_NUMBER: _builtins.int
+    VALID_AS_OF_FIELD_NUMBER: _builtins.int
+    KNOWN_AS_OF_FIELD_NUMBER: _builtins.int
     group_id: _builtins.str
     """The tenant; required."""
     node_uuid: _builtins.str
@@ -1163,7 +1165,17 @@ class GetRelationInput(_message.Message):
     other_node_uuid: _builtins.str
     """The other one; required. The same again for what is said of one thing alone."""
     include_ended: _builtins.bool
-    """Also counts facts that are expired or not valid now."""
+    """Also counts facts that are expired or not valid at the time that is asked for."""
+    @_builtins.property
+    def valid_as_of(self) -> _timestamp_pb2.Timestamp:
+        """Fact time: what was true then, by what is known now, as SearchFilters has it. Default: now."""
+
+    @_builtins.property
+    def known_as_of(self) -> _timestamp_pb2.Timestamp:
+        """System time: what was known then, stated by the episodes that had been accepted then. Names of entities are those
+        of now.
+        """
+
     def __init__(
         self,
         *,
@@ -1171,14 +1183,25 @@ class GetRelationInput(_message.Message):
         node_uuid: _builtins.str = ...,
         other_node_uuid: _builtins.str = ...,
         include_ended: _builtins.bool | None = ...,
+        valid_as_of: _timestamp_pb2.Timestamp | None = ...,
+        known_as_of: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended", "include_ended", b"include_ended"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "include_ended", b"include_ended", "known_as_of", b"known_as_of", "valid_as_of", b"valid_as_of"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended", "group_id", b"group_id", "include_ended", b"include_ended", "node_uuid", b"node_uuid", "other_node_uuid", b"other_node_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "group_id", b"group_id", "include_ended", b"include_ended", "known_as_of", b"known_as_of", "node_uuid", b"node_uuid", "other_node_uuid", b"other_node_uuid", "valid_as_of", b"valid_as_of"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__include_ended: _TypeAlias = _typing.Literal["include_ended"]  # noqa: Y015
     _WhichOneofArgType__include_ended: _TypeAlias = _typing.Literal["_include_ended", b"_include_ended"]  # noqa: Y015
+    _WhichOneofReturnType__known_as_of: _TypeAlias = _typing.Literal["known_as_of"]  # noqa: Y015
+    _WhichOneofArgType__known_as_of: _TypeAlias = _typing.Literal["_known_as_of", b"_known_as_of"]  # noqa: Y015
+    _WhichOneofReturnType__valid_as_of: _TypeAlias = _typing.Literal["valid_as_of"]  # noqa: Y015
+    _WhichOneofArgType__valid_as_of: _TypeAlias = _typing.Literal["_valid_as_of", b"_valid_as_of"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__include_ended) -> _WhichOneofReturnType__include_ended | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__known_as_of) -> _WhichOneofReturnType__known_as_of | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__valid_as_of) -> _WhichOneofReturnType__valid_as_of | None: ...
 
 Global___GetRelationInput: _TypeAlias = GetRelationInput  # noqa: Y015
 
@@ -1223,7 +1246,9 @@ class GetRelationOutput(_message.Message):
     times those in the middle are not counted.
     """
     truncated: _builtins.bool
-    """There are more than 500 facts: the latest 500 are counted."""
+    """There are more than 500 facts: the latest 500 are counted, or, with a time in the request, those of the latest 500
+    that held then.
+    """
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The names of the relations."""

@@ -75,7 +75,14 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         "GetMemory": {**here, "messages": [_SAID], "max_facts": 5},
         "GetEntityEdge": named,
         "GetEntityNode": {**named, "max_facts": 5, "max_episodes": 5, "include_expired": True},
-        "GetRelation": {**here, "node_uuid": "nobody", "other_node_uuid": "else", "include_ended": True},
+        "GetRelation": {
+            **here,
+            "node_uuid": "nobody",
+            "other_node_uuid": "else",
+            "include_ended": True,
+            "valid_as_of": _AT,
+            "known_as_of": _AT,
+        },
         "GetFactHistory": named,
         "GetEpisodes": {**here, "last_n": 5, "page_size": 5},
         "UpdateFact": {

@@ -17,7 +17,7 @@ from kgsvc.commands.entities import (
     get_entity_node,
     main_type,
 )
-from kgsvc.commands.relations import Relation, get_relation
+from kgsvc.commands.relations import Moment, Relation, get_relation
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.domain.model.graph import Entity, Mention
@@ -78,9 +78,12 @@ class EntityRpcs:
     def _get_relation(self, sent: retrieval_pb2.GetRelationInput, check: RequestCheck) -> Operation:
         group_id = check.group_id("input.group_id", sent.group_id)
         one, other = check.uuid(sent, "node_uuid"), check.uuid(sent, "other_node_uuid")
+        true_at_ms = check.optional_time(sent, "input.", "valid_as_of")
+        known_at_ms = check.optional_time(sent, "input.", "known_as_of")
+        moment = Moment(sent.include_ended, true_at_ms, known_at_ms)
 
         async def run() -> Reply:
-            return Reply(_relation(await get_relation(self._core, group_id, one, other, sent.include_ended)))
+            return Reply(_relation(await get_relation(self._core, group_id, one, other, moment)))
 
         return run
 

@@ -289,8 +289,8 @@ def read_filters(asked: Asking, check: RequestCheck) -> Filters:
         invalid=_optional_span(sent, path, "invalid_at", check),
         created=_optional_span(sent, path, "created_at", check),
         expired=_optional_span(sent, path, "expired_at", check),
-        true_at_ms=_optional_time(sent, path, "valid_as_of", check),
-        known_at_ms=_optional_time(sent, path, "known_as_of", check),
+        true_at_ms=check.optional_time(sent, path, "valid_as_of"),
+        known_at_ms=check.optional_time(sent, path, "known_as_of"),
     )
 
 
@@ -299,16 +299,12 @@ def _optional_span(sent: Message, path: str, field: str, check: RequestCheck) ->
 
 
 def _span(sent: retrieval_pb2.TimeSpan, path: str, check: RequestCheck) -> Span:
-    span = Span(_optional_time(sent, path, "since", check), _optional_time(sent, path, "until", check))
+    span = Span(check.optional_time(sent, path, "since"), check.optional_time(sent, path, "until"))
     if span.since_ms is None and span.until_ms is None:
         check.invalid(path.rstrip("."), "needs since or until")
     elif None not in (span.since_ms, span.until_ms) and span.since_ms >= span.until_ms:  # type: ignore[operator]
         check.invalid(f"{path}until", "must be later than since")
     return span
-
-
-def _optional_time(sent: Message, path: str, field: str, check: RequestCheck) -> int | None:
-    return check.time(sent, path, field) if sent.HasField(field) else None
 
 
 def _optional_float(sent: Message, path: str, field: str, check: RequestCheck) -> float | None:

@@ -1919,8 +1919,13 @@ type GetRelationInput struct {
 	NodeUuid string `protobuf:"bytes,2,opt,name=node_uuid,json=nodeUuid,proto3" json:"node_uuid,omitempty"`
 	// The other one; required. The same again for what is said of one thing alone.
 	OtherNodeUuid string `protobuf:"bytes,3,opt,name=other_node_uuid,json=otherNodeUuid,proto3" json:"other_node_uuid,omitempty"`
-	// Also counts facts that are expired or not valid now.
-	IncludeEnded  *bool `protobuf:"varint,4,opt,name=include_ended,json=includeEnded,proto3,oneof" json:"include_ended,omitempty"`
+	// Also counts facts that are expired or not valid at the time that is asked for.
+	IncludeEnded *bool `protobuf:"varint,4,opt,name=include_ended,json=includeEnded,proto3,oneof" json:"include_ended,omitempty"`
+	// Fact time: what was true then, by what is known now, as SearchFilters has it. Default: now.
+	ValidAsOf *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=valid_as_of,json=validAsOf,proto3,oneof" json:"valid_as_of,omitempty"`
+	// System time: what was known then, stated by the episodes that had been accepted then. Names of entities are those
+	// of now.
+	KnownAsOf     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=known_as_of,json=knownAsOf,proto3,oneof" json:"known_as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1983,6 +1988,20 @@ func (x *GetRelationInput) GetIncludeEnded() bool {
 	return false
 }
 
+func (x *GetRelationInput) GetValidAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ValidAsOf
+	}
+	return nil
+}
+
+func (x *GetRelationInput) GetKnownAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.KnownAsOf
+	}
+	return nil
+}
+
 // Output of GetRelation: the facts between two entities as one, whichever way they point. Lists are in the order in
 // which the facts began, each value once.
 type GetRelationOutput struct {
@@ -2015,7 +2034,8 @@ type GetRelationOutput struct {
 	Episodes []string `protobuf:"bytes,12,rep,name=episodes,proto3" json:"episodes,omitempty"`
 	// The documents whose chunks state them.
 	DocumentIds []string `protobuf:"bytes,13,rep,name=document_ids,json=documentIds,proto3" json:"document_ids,omitempty"`
-	// There are more than 500 facts: the latest 500 are counted.
+	// There are more than 500 facts: the latest 500 are counted, or, with a time in the request, those of the latest 500
+	// that held then.
 	Truncated     bool `protobuf:"varint,14,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4697,13 +4717,17 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
 	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.GetRelationOutputR\x06output\x12%\n" +
-	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xae\x01\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xd0\x02\n" +
 	"\x10GetRelationInput\x12\x19\n" +
 	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1b\n" +
 	"\tnode_uuid\x18\x02 \x01(\tR\bnodeUuid\x12&\n" +
 	"\x0fother_node_uuid\x18\x03 \x01(\tR\rotherNodeUuid\x12(\n" +
-	"\rinclude_ended\x18\x04 \x01(\bH\x00R\fincludeEnded\x88\x01\x01B\x10\n" +
-	"\x0e_include_ended\"\xc2\x03\n" +
+	"\rinclude_ended\x18\x04 \x01(\bH\x00R\fincludeEnded\x88\x01\x01\x12?\n" +
+	"\vvalid_as_of\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\tvalidAsOf\x88\x01\x01\x12?\n" +
+	"\vknown_as_of\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x02R\tknownAsOf\x88\x01\x01B\x10\n" +
+	"\x0e_include_endedB\x0e\n" +
+	"\f_valid_as_ofB\x0e\n" +
+	"\f_known_as_of\"\xc2\x03\n" +
 	"\x11GetRelationOutput\x12\x1b\n" +
 	"\tnode_uuid\x18\x01 \x01(\tR\bnodeUuid\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12&\n" +
@@ -5176,98 +5200,100 @@ var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	58,  // 31: kgsvc.v1.GetRelationResponse.status:type_name -> kgsvc.v1.Status
 	28,  // 32: kgsvc.v1.GetRelationResponse.output:type_name -> kgsvc.v1.GetRelationOutput
 	59,  // 33: kgsvc.v1.GetRelationResponse.error:type_name -> kgsvc.v1.Error
-	31,  // 34: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	58,  // 35: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
-	32,  // 36: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	59,  // 37: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	60,  // 38: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
-	0,   // 39: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
-	1,   // 40: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
-	2,   // 41: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	66,  // 42: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	66,  // 43: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
-	34,  // 44: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
-	34,  // 45: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
-	34,  // 46: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
-	34,  // 47: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	66,  // 48: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	66,  // 49: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
-	38,  // 50: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	58,  // 51: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
-	39,  // 52: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	59,  // 53: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
-	0,   // 54: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
-	4,   // 55: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	33,  // 56: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
-	35,  // 57: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
-	41,  // 58: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
-	0,   // 59: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
-	40,  // 60: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
-	43,  // 61: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
-	44,  // 62: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
-	45,  // 63: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
-	47,  // 64: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
-	42,  // 65: kgsvc.v1.SearchGraphOutput.chunks:type_name -> kgsvc.v1.ChunkHit
-	0,   // 66: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
-	1,   // 67: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
-	2,   // 68: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
-	3,   // 69: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
-	60,  // 70: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
-	46,  // 71: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
-	49,  // 72: kgsvc.v1.ChunkHit.chunk:type_name -> kgsvc.v1.ProvenanceChunk
-	46,  // 73: kgsvc.v1.ChunkHit.found_by:type_name -> kgsvc.v1.FoundBy
-	63,  // 74: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
-	46,  // 75: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	61,  // 76: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
-	46,  // 77: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	67,  // 78: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
-	46,  // 79: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
-	1,   // 80: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
-	48,  // 81: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
-	49,  // 82: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
-	50,  // 83: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
-	68,  // 84: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
-	66,  // 85: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
-	53,  // 86: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
-	58,  // 87: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
-	54,  // 88: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
-	59,  // 89: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
-	4,   // 90: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
-	35,  // 91: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
-	55,  // 92: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
-	56,  // 93: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
-	47,  // 94: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
-	69,  // 95: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
-	40,  // 96: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
-	5,   // 97: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
-	57,  // 98: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
-	6,   // 99: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	10,  // 100: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	13,  // 101: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	17,  // 102: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	21,  // 103: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	25,  // 104: kgsvc.v1.RetrievalService.GetRelation:input_type -> kgsvc.v1.GetRelationRequest
-	29,  // 105: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	36,  // 106: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	51,  // 107: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
-	70,  // 108: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
-	71,  // 109: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
-	7,   // 110: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	11,  // 111: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	14,  // 112: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	18,  // 113: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	22,  // 114: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	26,  // 115: kgsvc.v1.RetrievalService.GetRelation:output_type -> kgsvc.v1.GetRelationResponse
-	30,  // 116: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	37,  // 117: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	52,  // 118: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
-	72,  // 119: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
-	73,  // 120: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
-	110, // [110:121] is the sub-list for method output_type
-	99,  // [99:110] is the sub-list for method input_type
-	99,  // [99:99] is the sub-list for extension type_name
-	99,  // [99:99] is the sub-list for extension extendee
-	0,   // [0:99] is the sub-list for field type_name
+	66,  // 34: kgsvc.v1.GetRelationInput.valid_as_of:type_name -> google.protobuf.Timestamp
+	66,  // 35: kgsvc.v1.GetRelationInput.known_as_of:type_name -> google.protobuf.Timestamp
+	31,  // 36: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
+	58,  // 37: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	32,  // 38: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
+	59,  // 39: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	60,  // 40: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	0,   // 41: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 42: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 43: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
+	66,  // 44: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	66,  // 45: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	34,  // 46: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
+	34,  // 47: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
+	34,  // 48: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
+	34,  // 49: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
+	66,  // 50: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	66,  // 51: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	38,  // 52: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
+	58,  // 53: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	39,  // 54: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
+	59,  // 55: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	0,   // 56: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
+	4,   // 57: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	33,  // 58: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
+	35,  // 59: kgsvc.v1.SearchGraphInput.filters:type_name -> kgsvc.v1.SearchFilters
+	41,  // 60: kgsvc.v1.SearchGraphOutput.facts:type_name -> kgsvc.v1.FactHit
+	0,   // 61: kgsvc.v1.SearchGraphOutput.search_type:type_name -> kgsvc.v1.SearchScope
+	40,  // 62: kgsvc.v1.SearchGraphOutput.ran:type_name -> kgsvc.v1.ScopeRun
+	43,  // 63: kgsvc.v1.SearchGraphOutput.nodes:type_name -> kgsvc.v1.NodeHit
+	44,  // 64: kgsvc.v1.SearchGraphOutput.episodes:type_name -> kgsvc.v1.EpisodeHit
+	45,  // 65: kgsvc.v1.SearchGraphOutput.communities:type_name -> kgsvc.v1.CommunityHit
+	47,  // 66: kgsvc.v1.SearchGraphOutput.provenance:type_name -> kgsvc.v1.Provenance
+	42,  // 67: kgsvc.v1.SearchGraphOutput.chunks:type_name -> kgsvc.v1.ChunkHit
+	0,   // 68: kgsvc.v1.ScopeRun.scope:type_name -> kgsvc.v1.SearchScope
+	1,   // 69: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
+	2,   // 70: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
+	3,   // 71: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
+	60,  // 72: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	46,  // 73: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
+	49,  // 74: kgsvc.v1.ChunkHit.chunk:type_name -> kgsvc.v1.ProvenanceChunk
+	46,  // 75: kgsvc.v1.ChunkHit.found_by:type_name -> kgsvc.v1.FoundBy
+	63,  // 76: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	46,  // 77: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	61,  // 78: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	46,  // 79: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
+	67,  // 80: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	46,  // 81: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
+	1,   // 82: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
+	48,  // 83: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
+	49,  // 84: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
+	50,  // 85: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
+	68,  // 86: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
+	66,  // 87: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
+	53,  // 88: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
+	58,  // 89: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 90: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
+	59,  // 91: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
+	4,   // 92: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
+	35,  // 93: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
+	55,  // 94: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
+	56,  // 95: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
+	47,  // 96: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
+	69,  // 97: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
+	40,  // 98: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
+	5,   // 99: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
+	57,  // 100: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
+	6,   // 101: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	10,  // 102: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	13,  // 103: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	17,  // 104: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	21,  // 105: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	25,  // 106: kgsvc.v1.RetrievalService.GetRelation:input_type -> kgsvc.v1.GetRelationRequest
+	29,  // 107: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	36,  // 108: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	51,  // 109: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
+	70,  // 110: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
+	71,  // 111: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
+	7,   // 112: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	11,  // 113: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	14,  // 114: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	18,  // 115: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	22,  // 116: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	26,  // 117: kgsvc.v1.RetrievalService.GetRelation:output_type -> kgsvc.v1.GetRelationResponse
+	30,  // 118: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	37,  // 119: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	52,  // 120: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
+	72,  // 121: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
+	73,  // 122: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
+	112, // [112:123] is the sub-list for method output_type
+	101, // [101:112] is the sub-list for method input_type
+	101, // [101:101] is the sub-list for extension type_name
+	101, // [101:101] is the sub-list for extension extendee
+	0,   // [0:101] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
