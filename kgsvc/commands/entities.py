@@ -13,7 +13,7 @@ from kgsvc.commands.facts import CitedFact, cited
 from kgsvc.domain.errors import Conflict, LimitExceeded, NotFound, Violation
 from kgsvc.domain.facts.summary import holds, recomposed, summary_facts
 from kgsvc.domain.model.delta import GraphDelta, NameView
-from kgsvc.domain.model.extraction import Ontology
+from kgsvc.domain.model.extraction import UNKNOWN, Ontology
 from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention
 from kgsvc.domain.model.keys import digest, name_key
 from kgsvc.domain.names.forgetting import given_names, names_given
@@ -205,15 +205,15 @@ async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:
     return tuple(name for name in shown if name != name_key(entity.name))[:_ALIASES]
 
 
-async def main_type(core: Core, entity: Entity, of_server: Ontology) -> str | None:
+async def main_type(core: Core, entity: Entity, of_server: Ontology) -> str:
     """The type that most episodes give the entity (spec 001, merging of nodes): of several the one of the
-    highest priority in the group's ontology, else by name. None: no episode gives it one. Raises
+    highest priority in the group's ontology, else by name; UNKNOWN where none gives it one. Raises
     StoreUnavailable."""
     said = await core.store.types_said(entity.group_id, entity.uuid)
     most = max(said.values(), default=0)
     tied = sorted(kind for kind, count in said.items() if count == most)
     if len(tied) < 2:
-        return tied[0] if tied else None
+        return tied[0] if tied else UNKNOWN
     text = await core.store.ontology(entity.group_id)
     own = None if text is None else await asyncio.to_thread(read, text)
     ranked = [each.name for each in (own or of_server).by_priority]

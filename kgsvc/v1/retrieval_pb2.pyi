@@ -1027,7 +1027,7 @@ class GetEntityNodeOutput(_message.Message):
     TYPE_FIELD_NUMBER: _builtins.int
     type: _builtins.str
     """The type that most of its episodes give it; of several the one of the highest priority in the ontology in force.
-    Absent if no episode gives it a type.
+    UNKNOWN if no episode gives it one.
     """
     @_builtins.property
     def node(self) -> _types_pb2.EntityNode:
@@ -1057,15 +1057,13 @@ class GetEntityNodeOutput(_message.Message):
         episodes: _abc.Iterable[_types_pb2.Episode] | None = ...,
         citation_chain: _abc.Iterable[_types_pb2.CitationChainEntry] | None = ...,
         mentions: _abc.Iterable[_types_pb2.Mention] | None = ...,
-        type: _builtins.str | None = ...,
+        type: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_type", b"_type", "node", b"node", "type", b"type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_type", b"_type", "citation_chain", b"citation_chain", "episodes", b"episodes", "facts", b"facts", "mentions", b"mentions", "node", b"node", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["citation_chain", b"citation_chain", "episodes", b"episodes", "facts", b"facts", "mentions", b"mentions", "node", b"node", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__type: _TypeAlias = _typing.Literal["type"]  # noqa: Y015
-    _WhichOneofArgType__type: _TypeAlias = _typing.Literal["_type", b"_type"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__type) -> _WhichOneofReturnType__type | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetEntityNodeOutput: _TypeAlias = GetEntityNodeOutput  # noqa: Y015
 

@@ -155,16 +155,15 @@ async def test_the_type_of_an_entity_is_the_one_said_most_often(
     assert (await client.get_entity(group, found.source_node_uuid)).type == wanted
 
 
-async def test_an_end_that_was_not_listed_is_an_entity_without_a_type_until_one_is_told(
+async def test_an_end_that_was_not_listed_is_an_entity_of_type_unknown_until_one_is_told(
     client: Client, group: str
 ) -> None:
-    """Read as UNKNOWN (unit/models_openai/test_normalisations.py), which no client is told as a type."""
     knows = edge("KNOWS", "Ann knows Bob Lee", "n1", "Bob Lee")
     told = json.dumps(answer([node("n1", "Ann", type="Topic")], [knows]))
     await tell(client, group, episode(told, JAN, uuid="a"))
     (found,) = await client.search(group, "Ann Bob")
     bob = await client.get_entity(group, found.target_node_uuid)
-    assert (bob.node.name, list(bob.node.labels), bob.type) == ("Bob Lee", ["Entity"], "")
+    assert (bob.node.name, list(bob.node.labels), bob.type) == ("Bob Lee", ["Entity"], "UNKNOWN")
     listed = [node("n1", "Ann", type="Topic"), node("n2", "Bob Lee", type="Topic")]
     told = json.dumps(answer(listed, [{**knows, "target_ref": "n2"}]))
     await tell(client, group, episode(told, FEB, uuid="b"))

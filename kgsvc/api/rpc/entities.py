@@ -144,7 +144,7 @@ class EntityRpcs:
         return mapping.entity_node(entity, await aliases_of(self._core.store, entity))
 
 
-def _view(view: EntityView, kind: str | None) -> retrieval_pb2.GetEntityNodeOutput:
+def _view(view: EntityView, kind: str) -> retrieval_pb2.GetEntityNodeOutput:
     return retrieval_pb2.GetEntityNodeOutput(
         node=mapping.entity_node(view.entity, view.aliases),
         facts=map(mapping.cited_fact, view.facts),

@@ -1695,8 +1695,8 @@ type GetEntityNodeOutput struct {
 	// The mentions of it by these episodes, oldest episode first.
 	Mentions []*Mention `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	// The type that most of its episodes give it; of several the one of the highest priority in the ontology in force.
-	// Absent if no episode gives it a type.
-	Type          *string `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// UNKNOWN if no episode gives it one.
+	Type          string `protobuf:"bytes,6,opt,name=type,proto3" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1767,8 +1767,8 @@ func (x *GetEntityNodeOutput) GetMentions() []*Mention {
 }
 
 func (x *GetEntityNodeOutput) GetType() string {
-	if x != nil && x.Type != nil {
-		return *x.Type
+	if x != nil {
+		return x.Type
 	}
 	return ""
 }
@@ -4696,15 +4696,14 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\n" +
 	"_max_factsB\x0f\n" +
 	"\r_max_episodesB\x12\n" +
-	"\x10_include_expired\"\xb0\x02\n" +
+	"\x10_include_expired\"\xa2\x02\n" +
 	"\x13GetEntityNodeOutput\x12(\n" +
 	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12*\n" +
 	"\x05facts\x18\x02 \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x12-\n" +
 	"\bepisodes\x18\x03 \x03(\v2\x11.kgsvc.v1.EpisodeR\bepisodes\x12C\n" +
 	"\x0ecitation_chain\x18\x04 \x03(\v2\x1c.kgsvc.v1.CitationChainEntryR\rcitationChain\x12-\n" +
-	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\x12\x17\n" +
-	"\x04type\x18\x06 \x01(\tH\x00R\x04type\x88\x01\x01B\a\n" +
-	"\x05_type\"\xbb\x01\n" +
+	"\bmentions\x18\x05 \x03(\v2\x11.kgsvc.v1.MentionR\bmentions\x12\x12\n" +
+	"\x04type\x18\x06 \x01(\tR\x04type\"\xbb\x01\n" +
 	"\x12GetRelationRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -5314,7 +5313,6 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[13].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[15].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[17].OneofWrappers = []any{}
-	file_kgsvc_v1_retrieval_proto_msgTypes[18].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[19].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[21].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[23].OneofWrappers = []any{}
