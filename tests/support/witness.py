@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 from google.protobuf.message import Message
+from numpy.typing import NDArray
 
 from kgsvc.observability.logs import JsonFormatter
 
@@ -34,6 +36,8 @@ _PIECE = 24  # characters of a text that show that it was let out
 _EVERY = 200  # characters there is one
 _SORTS = 6  # of characters in a piece
 _PIECES = 50  # of one text
+_BLOCK = 4 * 1024 * 1024  # bytes searched at once
+_BASE = np.uint64(0x100000001B3)
 _LEAST = 12  # characters of what is a text and no word
 _NAMES = (
     "_id",
@@ -101,9 +105,9 @@ class Witness:
         (self.folder / "in-process").write_text(self._said.getvalue())
         (self.folder / "errors").write_text("\n".join(self._errors))
         (self.folder / "doctor").write_text(self._doctor())
-        problems = [
-            problem for path in self.folder.rglob("*") if path.is_file() for problem in self._in(path)
-        ]
+        pieces = _Pieces({piece for text in self._texts for piece in _pieces(text)})
+        outputs = [path for path in self.folder.rglob("*") if path.is_file()]
+        problems = [problem for path in outputs for problem in self._in(path, pieces)]
         seen = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         if "openai.base_url" not in (self.folder / "doctor").read_text():
             problems.append("the configuration was not printed")
@@ -113,17 +117,13 @@ class Witness:
             shutil.rmtree(self.folder)
         return problems
 
-    def _in(self, path: Path) -> Iterator[str]:
-        said = path.read_text(errors="replace")
+    def _in(self, path: Path, pieces: _Pieces) -> Iterator[str]:
+        said = path.read_bytes()
         for secret in self.secrets:
-            if secret in said:
+            if secret.encode() in said:
                 yield f"{path}: a secret"
-        for text in sorted(self._texts):
-            for piece in _pieces(text):
-                quoted = json.dumps(piece, ensure_ascii=False)[1:-1]
-                if piece in said or quoted in said:
-                    yield f"{path}: {piece!r}"
-                    break
+        for piece in pieces.within(said):
+            yield f"{path}: {piece!r}"
 
     def _doctor(self) -> str:
         """What the configuration looks like when it is printed."""
@@ -144,6 +144,44 @@ class Witness:
             check=False,
         )
         return ran.stdout
+
+
+class _Pieces:
+    """Looks for all pieces in one pass over an output: there may be tens of thousands, and hundreds of
+    megabytes. The windows of an output whose hash is that of a piece are compared with it."""
+
+    def __init__(self, pieces: set[str]) -> None:
+        self._known: dict[int, list[tuple[bytes, str]]] = {}
+        for piece in pieces:
+            for shown in {piece, json.dumps(piece, ensure_ascii=False)[1:-1], json.dumps(piece)[1:-1]}:
+                data = shown.encode()
+                if len(data) >= _LEAST:
+                    number = int(_hashes(np.frombuffer(data[:_LEAST], np.uint8))[0])
+                    self._known.setdefault(number, []).append((data, piece))
+        self._numbers = np.array(sorted(self._known), np.uint64)
+
+    def within(self, said: bytes) -> set[str]:
+        """The pieces that an output holds."""
+        found: set[str] = set()
+        every = np.frombuffer(said, np.uint8)
+        for begin in range(0, max(0, len(said) - _LEAST + 1), _BLOCK):
+            hashes = _hashes(every[begin : begin + _BLOCK + _LEAST - 1])
+            places = np.searchsorted(self._numbers, hashes)
+            places[places == len(self._numbers)] = 0
+            for at in np.flatnonzero(self._numbers[places] == hashes) if len(self._numbers) else ():
+                start = begin + int(at)
+                known = self._known[int(hashes[at])]
+                found.update(piece for data, piece in known if said.startswith(data, start))
+        return found
+
+
+def _hashes(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Of each window of `_LEAST` bytes."""
+    count = len(data) - _LEAST + 1
+    hashes = np.zeros(count, np.uint64)
+    for at in range(_LEAST):
+        hashes = hashes * _BASE + data[at : at + count]
+    return hashes
 
 
 def _pieces(text: str) -> Iterator[str]:
