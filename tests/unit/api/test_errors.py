@@ -276,6 +276,10 @@ def _details(error: grpc.aio.AioRpcError) -> tuple[error_details_pb2.ErrorInfo, 
     return found["ErrorInfo"], found
 
 
+def _requests(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.name == "kgsvc.request"]
+
+
 async def test_calls_that_name_no_group_are_logged_with_the_one_they_found(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -283,6 +287,7 @@ async def test_calls_that_name_no_group_are_logged_with_the_one_they_found(
     node = ing.AddEntityNodeInput(uuid="n", group_id="g", name="Ann")
     await client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=node))
     caplog.set_level(logging.INFO, logger="kgsvc.request")
+    caplog.clear()
     receipt = added.output.receipt_id
     asked = ing.GetReceiptInput(receipt_id=receipt)
     await client.ingestion.GetReceipt(ing.GetReceiptRequest(input=asked))
@@ -296,9 +301,9 @@ async def test_calls_that_name_no_group_are_logged_with_the_one_they_found(
     unknown = ret.GetEntityNodeRequest(input=ret.GetEntityNodeInput(uuid="x"))
     await client.retrieval.GetEntityNode(unknown)
     async with asyncio.timeout(10):
-        while len(caplog.records) < 4:  # noqa: ASYNC110  the watch ends by itself
+        while len(_requests(caplog)) < 4:  # noqa: ASYNC110  the watch ends by itself
             await asyncio.sleep(0.01)
-    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+    lines = [json.loads(JsonFormatter().format(record)) for record in _requests(caplog)]
     found = {(line["operation"], line["status"]): line.get("group_id") for line in lines}
     assert found.pop(("GetEntityNode", "ERROR")) is None
     assert {operation: group for (operation, _), group in found.items()} == {

@@ -138,7 +138,7 @@ def test_only_what_the_contract_requires_is_required() -> None:
         (with_edge(fact=""), "edges[0].fact is empty"),  # the only edge: more than half of them
         (with_edge(polarity=None), "edges[0].polarity is empty"),
         (with_edge(fact="x" * 2049), "edges[0].fact is longer than 2048 characters"),
-        (with_edge(weight="1"), "edges[0].weight is not a number"),
+        (with_edge(weight=[1]), "edges[0].weight is not a number"),
         (with_edge(weight=True), "edges[0].weight is not a number"),
         (with_edge(kind="forever"), "edges[0].kind is not one of state, functional, event"),
         (with_edge(polarity="maybe"), "edges[0].polarity is not one of asserts, ends, denies"),
