@@ -20,9 +20,10 @@ async def test_they_become_part_of_the_relations_that_ended(
     await store.apply(former_graph("g"), Guard(0, 0))
     await store.close()
     db = apsw.Connection(str(tmp_path / "kgsvc.db"))
-    for trigger in ("quotas_settled", "quotas_ended", "quotas_released"):  # of later migrations
+    triggers = ("quotas_settled", "quotas_ended", "quotas_released", "passage_vectors_gone")
+    for trigger in triggers:  # of later migrations
         db.execute(f"DROP TRIGGER {trigger}")
-    for table in ("erasures", "documents", "document_chunks", "quotas", "quota_items"):
+    for table in ("erasures", "documents", "document_chunks", "quotas", "quota_items", "passage_vectors"):
         db.execute(f"DROP TABLE {table}")
     db.execute("ALTER TABLE items DROP COLUMN request_id")
     db.pragma("user_version", ENDS_SINCE - 1)
