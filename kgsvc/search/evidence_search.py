@@ -1,4 +1,4 @@
-"""Episodes and facts by evidence (kgsvc.search.evidence), in one or several groups.
+"""Episodes, chunks and facts by evidence (kgsvc.search.evidence), in one or several groups.
 
 What facts fit, what bodies fit, which episodes that makes the best, which facts follow them. What is best,
 and so 1 on its scale, is best of all groups.
@@ -37,6 +37,7 @@ from kgsvc.search.topk import Ranked
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
 _EPISODES = ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.EVIDENCE)
+_BODIES = frozenset({Scope.EPISODES, Scope.CHUNKS})
 Told = tuple[str, ...]
 
 
@@ -108,6 +109,7 @@ class _Scaled:
     fact_words: Floats
     meaning: Floats
     words: Floats
+    passages: Floats  # the meaning of chunks, where chunks are wanted
 
 
 def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
@@ -117,7 +119,7 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
     named = named_times(asked.question)
     for look, each in zip(looks, scaled, strict=True):
         look.episodes = weighed(look.group.texts, _of_bodies(asked), _fitting(look, each), named)
-    if asked.plan.scope is Scope.EPISODES:
+    if asked.plan.scope in _BODIES:
         return united([_shown(look, asked) for look in looks], asked.candidates)
     for look in looks:
         look.facts.follow(list(look.episodes)[:_FOLLOWED])
@@ -151,7 +153,7 @@ def _of_facts(asked: Asked) -> Asked:
 
 def _of_bodies(asked: Asked) -> Asked:
     """What is asked of episodes: where facts are wanted, whichever fit."""
-    return asked if asked.plan.scope is Scope.EPISODES else _beside(asked, _EPISODES)
+    return asked if asked.plan.scope in _BODIES else _beside(asked, _EPISODES)
 
 
 def _beside(asked: Asked, plan: ScopePlan) -> Asked:
@@ -166,13 +168,14 @@ def _scaled(looks: Sequence[_Look], asked: Asked) -> list[_Scaled]:
         return by_spread(cosines, asked.min_cosine, asked.candidates)
 
     facts = [look.facts for look in looks]
-    bodies = [[-low for low, _ in look.bodies.lists.get(Method.BM25, ())] for look in looks]
+    bodies = [look.bodies.lists for look in looks]
     return [
         _Scaled(*scores)
         for scores in zip(
             _on_scale((each.scores(Method.BM25) for each in facts), by_best),
             _on_scale((each.scores(Method.COSINE) for each in facts), spread),
-            _on_scale(bodies, by_best),
+            _on_scale(([-low for low, _ in lists.get(Method.BM25, ())] for lists in bodies), by_best),
+            _on_scale(([-low for low, _ in lists.get(Method.COSINE, ())] for lists in bodies), spread),
             strict=True,
         )
     ]
@@ -187,12 +190,20 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
 
 
 def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
-    bodies = (key[0] for _, key in look.bodies.lists.get(Method.BM25, ()))
+    """An episode means what its best fact means; a chunk what its best passage does, if that fits better."""
+    meaning = best_told(look.facts.told(Method.COSINE), scaled.meaning)
+    for chunk, score in _bodies(look, Method.COSINE, scaled.passages).items():
+        meaning[chunk] = max(score, meaning.get(chunk, 0.0))
     return Fitting(
-        dict(zip(bodies, scaled.words.tolist(), strict=True)),
+        _bodies(look, Method.BM25, scaled.words),
         best_told(look.facts.told(Method.BM25), scaled.fact_words),
-        best_told(look.facts.told(Method.COSINE), scaled.meaning),
+        meaning,
     )
+
+
+def _bodies(look: _Look, method: Method, scores: Floats) -> dict[str, float]:
+    found = (key[0] for _, key in look.bodies.lists.get(method, ()))
+    return dict(zip(found, scores.tolist(), strict=True))
 
 
 def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> Found:

@@ -81,7 +81,7 @@ RERANKERS: dict[Scope, frozenset[Reranker]] = {
     Scope.NODES: frozenset(Reranker) - _NO_EVIDENCE,
     Scope.EPISODES: frozenset(Reranker) - _NO_VECTORS,
     Scope.COMMUNITIES: frozenset({Reranker.RRF, Reranker.MMR, Reranker.WEIGHTED_SUM, Reranker.CROSS_ENCODER}),
-    Scope.CHUNKS: frozenset(Reranker) - _NO_VECTORS - _NO_EVIDENCE,
+    Scope.CHUNKS: frozenset(Reranker) - _NO_VECTORS,
 }
 
 
@@ -112,7 +112,7 @@ _WALKING = (*_HYBRID, Method.BFS)
 
 
 def default_plan(scope: Scope) -> ScopePlan:
-    """How a scope is searched when nobody says how."""
+    """How a scope is searched when nobody says how: by evidence where there is any."""
     methods = tuple(method for method in _HYBRID if method in METHODS[scope])
     ours = Reranker.EVIDENCE if Reranker.EVIDENCE in RERANKERS[scope] else Reranker.WEIGHTED_SUM
     return ScopePlan(scope, methods, ours)

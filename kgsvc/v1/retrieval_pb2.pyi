@@ -44,7 +44,7 @@ class _SearchScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchSco
     """
     SEARCH_SCOPE_CHUNKS: _SearchScope.ValueType  # 5
     """Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
-    MMR, EPISODE_MENTIONS or EVIDENCE.
+    MMR or EPISODE_MENTIONS.
     """
 
 class SearchScope(_SearchScope, metaclass=_SearchScopeEnumTypeWrapper):
@@ -66,7 +66,7 @@ NODE_DISTANCE or EPISODE_MENTIONS.
 """
 SEARCH_SCOPE_CHUNKS: SearchScope.ValueType  # 5
 """Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
-MMR, EPISODE_MENTIONS or EVIDENCE.
+MMR or EPISODE_MENTIONS.
 """
 Global___SearchScope: _TypeAlias = SearchScope  # noqa: Y015
 
@@ -123,9 +123,9 @@ class _RerankerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reranker.Val
     RERANKER_WEIGHTED_SUM: _Reranker.ValueType  # 5
     """By the sum of scaled scores. Score: sum of weight * score / best score over the methods."""
     RERANKER_EVIDENCE: _Reranker.ValueType  # 6
-    """By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
-    its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
-    named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+    """By the episodes that bear on the question; for facts, episodes and chunks. An episode scores by words and by
+    meaning; its neighbours in a conversation, times that the question names, and other episodes that name the same,
+    rarely named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
     comparable within one answer.
     """
     RERANKER_CROSS_ENCODER: _Reranker.ValueType  # 7
@@ -154,9 +154,9 @@ RERANKER_EPISODE_MENTIONS: Reranker.ValueType  # 4
 RERANKER_WEIGHTED_SUM: Reranker.ValueType  # 5
 """By the sum of scaled scores. Score: sum of weight * score / best score over the methods."""
 RERANKER_EVIDENCE: Reranker.ValueType  # 6
-"""By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
-its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
-named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+"""By the episodes that bear on the question; for facts, episodes and chunks. An episode scores by words and by
+meaning; its neighbours in a conversation, times that the question names, and other episodes that name the same,
+rarely named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
 comparable within one answer.
 """
 RERANKER_CROSS_ENCODER: Reranker.ValueType  # 7

@@ -2,7 +2,8 @@
 
 from kgsvc.documents.passages import passages
 from kgsvc.v1 import retrieval_pb2 as ret
-from tests.acceptance.graph_searches import BM25, COSINE, Method, graph
+from tests.acceptance.graph_searches import BFS, BM25, COSINE, Method, graph
+from tests.acceptance.refusals import refused
 from tests.acceptance.saying import FEB, JAN, MAR
 from tests.acceptance.test_documents import SCRIPT as reads_documents
 from tests.acceptance.test_documents import chunks, paragraph, read, text
@@ -60,6 +61,24 @@ async def test_the_whole_scope_uses_words_and_meaning(client: Client, group: str
     found = await graph(client, group, WANTED, search_type=ret.SEARCH_SCOPE_CHUNKS)
     assert found.chunks[0].chunk.chunk_id == wanted
     assert list(found.ran[0].methods) == [BM25, COSINE]
+    assert found.ran[0].reranker == ret.RERANKER_EVIDENCE
+
+
+async def test_by_evidence_a_chunk_may_be_found_by_meaning_alone(client: Client, group: str) -> None:
+    """The words of the question stand in no chunk; the script embeds them as it embeds the passage."""
+    wanted = await booked(client, group)
+    content = next(each.content for each in await chunks(client, group) if each.chunk_id == wanted)
+    (passage,) = [each for each in passages(content) if WANTED in each]
+    found = await graph(client, group, passage, scopes=by(COSINE, reranker=ret.RERANKER_EVIDENCE))
+    assert found.chunks[0].chunk.chunk_id == wanted
+
+
+async def test_by_evidence_nothing_is_walked(client: Client, group: str) -> None:
+    asked = ret.SearchGraphInput(
+        group_ids=[group], query="rainwater", scopes=by(BM25, BFS, reranker=ret.RERANKER_EVIDENCE)
+    )
+    refusal = await refused(client, "SearchGraph", ret.SearchGraphRequest(input=asked))
+    assert (refusal.code, refusal.fields) == ("INVALID_ARGUMENT", ("input.scopes[0].methods[1]",))
 
 
 async def test_messages_are_no_chunks(client: Client, group: str) -> None:

@@ -229,9 +229,11 @@ def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: R
             check.invalid(f"{path}methods[{at}]", f"cannot search {scope.value}")
     if reranker not in plans.RERANKERS[scope]:
         check.invalid(f"{path}reranker", f"cannot order {scope.value}")
-    if scope is Scope.EPISODES and reranker is Reranker.EVIDENCE and Method.BFS in methods:
+    bodies = scope in (Scope.EPISODES, Scope.CHUNKS)
+    if bodies and reranker is Reranker.EVIDENCE and Method.BFS in methods:
         check.invalid(
-            f"{path}methods[{methods.index(Method.BFS)}]", "cannot be combined with EVIDENCE for episodes"
+            f"{path}methods[{methods.index(Method.BFS)}]",
+            f"cannot be combined with EVIDENCE for {scope.value}",
         )
     plan = ScopePlan(scope, methods, reranker)
     depth = check.optional_number(sent, path, "max_depth", plan.depth, MAX_DEPTH)

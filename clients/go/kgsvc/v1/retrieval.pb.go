@@ -41,7 +41,7 @@ const (
 	// NODE_DISTANCE or EPISODE_MENTIONS.
 	SearchScope_SEARCH_SCOPE_COMMUNITIES SearchScope = 4
 	// Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
-	// MMR, EPISODE_MENTIONS or EVIDENCE.
+	// MMR or EPISODE_MENTIONS.
 	SearchScope_SEARCH_SCOPE_CHUNKS SearchScope = 5
 )
 
@@ -167,9 +167,9 @@ const (
 	Reranker_RERANKER_EPISODE_MENTIONS Reranker = 4
 	// By the sum of scaled scores. Score: sum of weight * score / best score over the methods.
 	Reranker_RERANKER_WEIGHTED_SUM Reranker = 5
-	// By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
-	// its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
-	// named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+	// By the episodes that bear on the question; for facts, episodes and chunks. An episode scores by words and by
+	// meaning; its neighbours in a conversation, times that the question names, and other episodes that name the same,
+	// rarely named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
 	// comparable within one answer.
 	Reranker_RERANKER_EVIDENCE Reranker = 6
 	// By a language model. It rates the best candidates by RRF (`retrieval.rerank_candidates` of each scope) for their

@@ -2493,7 +2493,7 @@ export enum SearchScope {
 
   /**
    * Chunks of documents, by their words and by the meaning of their passages, of which the nearest counts. Not with
-   * MMR, EPISODE_MENTIONS or EVIDENCE.
+   * MMR or EPISODE_MENTIONS.
    *
    * @generated from enum value: SEARCH_SCOPE_CHUNKS = 5;
    */
@@ -2598,9 +2598,9 @@ export enum Reranker {
   WEIGHTED_SUM = 5,
 
   /**
-   * By the episodes that bear on the question; for facts and episodes. An episode scores by words and by meaning;
-   * its neighbours in a conversation, times that the question names, and other episodes that name the same, rarely
-   * named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
+   * By the episodes that bear on the question; for facts, episodes and chunks. An episode scores by words and by
+   * meaning; its neighbours in a conversation, times that the question names, and other episodes that name the same,
+   * rarely named entities count too. Facts follow their episodes. May find results that no method found. Score: from 0,
    * comparable within one answer.
    *
    * @generated from enum value: RERANKER_EVIDENCE = 6;
