@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from kgsvc.commands.core import Core
 from kgsvc.commands.entities import find_entity
@@ -16,14 +17,15 @@ from kgsvc.domain.facts.slots import SUPERSEDED
 from kgsvc.domain.model.graph import Entity, Fact
 
 _FACTS = 500  # of a pair, the latest
+Place = tuple[str, set[int]]  # the document of a chunk, and at which places of it the chunk stands
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
     """What two entities have to do with each other, whichever way the facts point.
 
-    `weight` is the sum over all statements, each of which counts what its fact weighs. What the overlap of
-    two neighbouring chunks says is one statement.
+    `weight` is the sum over all statements. What the overlap of two neighbouring chunks says is one
+    statement.
     """
 
     one: Entity
@@ -96,8 +98,7 @@ async def get_relation(core: Core, group_id: str, one: str, other: str, moment: 
         for (uuid, _), document in (await documents_of(core, [(each, group_id) for each in episodes])).items()
     }
     places = await _places(core, group_id, dict.fromkeys(documents.values()))
-    counts = [_statements(fact, places) for fact in facts]
-    weights = (fact.weight * count for fact, count in zip(facts, counts, strict=True))
+    counts, weights = zip(*(_stated(fact, places) for fact in facts), strict=True) if facts else ((), ())
     cited = dict.fromkeys(documents[uuid] for uuid in episodes if uuid in documents)
     return Relation(near, far, facts, sum(counts), round(sum(weights), 9), tuple(cited), len(found) > _FACTS)
 
@@ -115,21 +116,35 @@ async def _as_known(core: Core, group_id: str, facts: list[Fact], known_ms: int 
     return sorted(kept, key=lambda fact: (fact.start_ms, fact.uuid), reverse=True)
 
 
-async def _places(core: Core, group_id: str, documents: Iterable[str]) -> dict[str, tuple[str, set[int]]]:
-    """Of each chunk its document and at which places of it the chunk stands."""
-    found: dict[str, tuple[str, set[int]]] = {}
+async def _places(core: Core, group_id: str, documents: Iterable[str]) -> dict[str, Place]:
+    """Where each chunk stands."""
+    found: dict[str, Place] = {}
     for document_id in documents:
         for order, place in enumerate(await core.store.places(group_id, document_id)):
             found.setdefault(place.chunk_uuid, (document_id, set()))[1].add(order)
     return found
 
 
-def _statements(fact: Fact, places: Mapping[str, tuple[str, set[int]]]) -> int:
-    """How often a fact was stated: by neighbouring chunks of a document once, in what both have."""
-    said = list(dict.fromkeys(fact.episodes))
-    chunks = sorted((places[uuid] for uuid in said if uuid in places), key=lambda at: (at[0], min(at[1])))
-    return len(said) - sum(map(_is_next, chunks, chunks[1:]))
+def _stated(fact: Fact, places: Mapping[str, Place]) -> tuple[int, float]:
+    """How often a fact was stated, and what that weighs: by neighbouring chunks of a document once, in what
+    both have. Statements that are no longer kept one by one count as they were."""
+    said = dict.fromkeys(fact.episodes, fact.weight)
+    kept = [each for each in fact.evidence if each.episode_uuid in said]
+    said |= {each.episode_uuid: each.weight for each in reversed(kept) if each.weight is not None}
+    chunks = sorted((uuid for uuid in said if uuid in places), key=lambda uuid: _first(places[uuid]))
+    for one, other in pairwise(chunks):
+        if _is_next(places[one], places[other]):
+            del said[other]
+    return (
+        len(said) + sum(each.thinned for each in kept),
+        sum(said.values()) + sum(each.thinned_weight for each in kept),
+    )
 
 
-def _is_next(one: tuple[str, set[int]], other: tuple[str, set[int]]) -> bool:
+def _first(place: Place) -> tuple[str, int]:
+    document, orders = place
+    return document, min(orders)
+
+
+def _is_next(one: Place, other: Place) -> bool:
     return one[0] == other[0] and any(order + 1 in other[1] for order in one[1])

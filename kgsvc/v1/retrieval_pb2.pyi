@@ -1236,12 +1236,13 @@ class GetRelationOutput(_message.Message):
     group_id: _builtins.str
     """Their tenant."""
     weight: _builtins.float
-    """The sum over all statements, each of which counts what its fact weighs: 1 unless the model said otherwise. What the
-    overlap of two chunks says is one statement.
+    """The sum over all statements of what each weighs: 1 unless the model said otherwise. What the overlap of two chunks
+    says is one statement.
     """
     statements: _builtins.int
-    """How many statements there are; those that were withdrawn or deleted are not. Of a fact that was stated more than 128
-    times those in the middle are not counted.
+    """How many statements there are, without those that were withdrawn or deleted. Of a fact that was stated more than 128
+    times the statements in the middle are counted, but no longer kept one by one: they count on when their episodes
+    are deleted.
     """
     truncated: _builtins.bool
     """There are more than 500 facts: the latest 500 are counted, or, with a time in the request, those of the latest 500

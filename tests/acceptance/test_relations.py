@@ -70,6 +70,25 @@ async def test_weights_are_summed_by_statement_whichever_way_facts_point(client:
         assert len(found.fact_uuids) == 2
 
 
+async def test_each_statement_counts_what_it_weighs_however_many_there_are(
+    client: Client, group: str
+) -> None:
+    """More than are kept one by one; the latest arrive first, and one that is kept goes."""
+    told = [
+        telling(JAN + n * 86_400_000, fact("KNOWS", "Ann", "Bob", weight=3.0 if n % 4 else 1.0), uuid=f"e{n}")
+        for n in range(150)
+    ]
+    await tell(client, group, *told[100:])
+    await tell(client, group, *told[:100])
+    found = await relation(client, group, "Ann", "Bob")
+    assert (found.statements, found.weight, len(found.fact_uuids)) == (150, 374.0, 1)
+    assert len(found.episodes) == 128
+    await client.ask("DeleteEpisode", group_id=group, uuid=found.episodes[63], cascade=True)
+    found = await relation(client, group, "Ann", "Bob")
+    assert found.statements == 149
+    assert found.weight == 371.0
+
+
 async def test_a_weight_that_is_no_number_counts_one(client: Client, group: str) -> None:
     await tell(client, group, telling(JAN, fact("KNOWS", "Ann", "Bob", weight="strong"), uuid="a"))
     assert (await relation(client, group, "Ann", "Bob")).weight == 1.0

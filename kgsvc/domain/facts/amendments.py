@@ -13,6 +13,7 @@ from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, refolded, relation_of
+from kgsvc.domain.facts.statements import without
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import event_qualifiers, slot_of
@@ -194,7 +195,7 @@ def _stripped(fact: Fact, episode_uuid: str, system_ms: int) -> Fact | None:
     episodes = tuple(uuid for uuid in fact.episodes if uuid != episode_uuid)
     if not episodes:
         return None
-    evidence = tuple(e for e in fact.evidence if e.episode_uuid != episode_uuid)
+    evidence = without(fact.evidence, episode_uuid)
     rest = replace(fact, evidence=evidence, episodes=episodes, updated_ms=system_ms)
     return rest if fact.asserted else _in_words_that_are_left(rest)
 

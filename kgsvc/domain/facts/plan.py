@@ -137,6 +137,7 @@ def statement_of(
         item.accepted_ms,
         index,
         item.sequence,
+        edge.weight,
     )
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
     return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)

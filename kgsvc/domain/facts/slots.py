@@ -219,7 +219,8 @@ def _new_fact(group_id: str, slot: str, uuid: str, row: Row, system_ms: int) -> 
 
 
 def _fact(base: Fact, row: Row, uuids: Mapping[int, str], names: Mapping[str, str], system_ms: int) -> Fact:
-    wording, first, kept = row.wording, row.evidence[0], thinned(row.evidence)
+    wording, first = row.wording, row.evidence[0]
+    kept = thinned(row.evidence, wording.weight)
     only_ended = row.start_ms == EARLIEST_MS
     # As the row has it: a start may have moved since it was stated.
     stated_ms = None if only_ended or first.stated_valid_ms is None else row.start_ms

@@ -11,6 +11,7 @@ from kgsvc.domain.resolution.decisions import Place
 from kgsvc.domain.text import normalise
 
 KEPT = 64  # statements of a row that are kept at each of its ends
+_DIGITS = 6  # of sums of weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,10 @@ class Row:
         self.closed_ms = self.closed_by = self.closed_by_episode = None
 
 
-def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+def thinned(evidence: Sequence[Evidence], weight: float) -> tuple[Evidence, ...]:
     """What is kept of a row's statements, given in order: the first, the last and those that state an end; of
-    ends told for one time the first and the last, of announcements of one start the first."""
+    ends told for one time the first and the last, of announcements of one start the first. The others are
+    counted, with what they weigh, `weight` where none is recorded (spec 001: weights are summed)."""
     if len(evidence) <= 2 * KEPT:
         return tuple(evidence)
     between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None or e.says == LASTS]
@@ -159,7 +161,36 @@ def thinned(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
             known = ends.setdefault(each.stated_valid_ms, [])
             known[1:] = [each]
     between += [*starts.values(), *(each for known in ends.values() for each in known)]
-    return (*evidence[:KEPT], *sorted(between), *evidence[-KEPT:])
+    known_still = set(between)
+    left_out = [e for e in evidence[KEPT:-KEPT] if e not in known_still]
+    return (
+        *evidence[: KEPT - 1],
+        _carrying(evidence[KEPT - 1], left_out, weight),
+        *sorted(between),
+        *evidence[-KEPT:],
+    )
+
+
+def _carrying(kept: Evidence, left_out: Sequence[Evidence], weight: float) -> Evidence:
+    """A statement that also counts those left out."""
+    weighed = sum((weight if e.weight is None else e.weight) + e.thinned_weight for e in left_out)
+    return replace(
+        kept,
+        thinned=kept.thinned + sum(1 + e.thinned for e in left_out),
+        thinned_weight=round(kept.thinned_weight + weighed, _DIGITS),
+    )
+
+
+def without(evidence: Sequence[Evidence], episode_uuid: str) -> tuple[Evidence, ...]:
+    """The statements of other episodes; the first of them goes on counting what the others counted."""
+    left = tuple(e for e in evidence if e.episode_uuid != episode_uuid)
+    counted = [e for e in evidence if e.episode_uuid == episode_uuid and e.thinned]
+    if not left or not counted:
+        return left
+    more, weight = sum(e.thinned for e in counted), sum(e.thinned_weight for e in counted)
+    first = left[0]
+    weight = round(first.thinned_weight + weight, _DIGITS)
+    return (replace(first, thinned=first.thinned + more, thinned_weight=weight), *left[1:])
 
 
 @dataclass(frozen=True, slots=True)

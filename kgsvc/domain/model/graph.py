@@ -135,6 +135,10 @@ class Evidence:
     accepted_ms: int = 0  # when its item was accepted; 0: not recorded
     index: int = 0  # of the statement in its episode's extraction
     sequence: int = 0  # of its item, which tells apart what one call brought; 0: not recorded
+    weight: float | None = field(default=None, compare=False)  # None: as the fact has it
+    # Statements that are no longer kept one by one, and what they weighed together (facts/statements.py).
+    thinned: int = field(default=0, compare=False)
+    thinned_weight: float = field(default=0.0, compare=False)
 
     def __lt__(self, other: Evidence) -> bool:
         return self._order < other._order
@@ -143,13 +147,14 @@ class Evidence:
     def _order(self) -> tuple[int, int, str, int, str, str]:
         return (self.start_ms, self.reference_ms, self.episode_uuid, self.index, self.says, self.said)
 
-    def row(self) -> list[str | int | None]:
+    def row(self) -> list[str | float | None]:
         """As stores keep it: the fields in order, without what is as by default at the end."""
-        fields: list[str | int | None] = [
+        fields: list[str | float | None] = [
             self.start_ms, self.reference_ms, self.episode_uuid, self.stated_valid_ms, self.stated_invalid_ms,
             self.said, self.says, self.accepted_ms, self.index, self.sequence,
+            self.weight, self.thinned, self.thinned_weight,
         ]  # fmt: skip
-        while len(fields) > _ALWAYS_KEPT and fields[-1] in ("", 0):
+        while len(fields) > _ALWAYS_KEPT and fields[-1] == _DEFAULTS[len(fields) - 1 - _ALWAYS_KEPT]:
             fields.pop()
         return fields
 
@@ -157,6 +162,7 @@ class Evidence:
 ENDED = "ended"
 LASTS = "lasts"
 _ALWAYS_KEPT = 6
+_DEFAULTS = ("", 0, 0, 0, None, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)

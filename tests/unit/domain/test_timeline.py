@@ -379,7 +379,7 @@ def test_what_is_said_again_and_again_to_have_ended_is_kept_in_part() -> None:
         EdgeStatement(
             row.wording if not each.says else replace(row.wording, polarity=E, fact=each.said), each
         )
-        for each in thinned(row.evidence)
+        for each in thinned(row.evidence, 1.0)
     ]
     assert len(kept) <= 2 * KEPT + 2
     [again] = fold(kept)

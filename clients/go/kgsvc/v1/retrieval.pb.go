@@ -2016,11 +2016,12 @@ type GetRelationOutput struct {
 	OtherNodeName string `protobuf:"bytes,4,opt,name=other_node_name,json=otherNodeName,proto3" json:"other_node_name,omitempty"`
 	// Their tenant.
 	GroupId string `protobuf:"bytes,5,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
-	// The sum over all statements, each of which counts what its fact weighs: 1 unless the model said otherwise. What the
-	// overlap of two chunks says is one statement.
+	// The sum over all statements of what each weighs: 1 unless the model said otherwise. What the overlap of two chunks
+	// says is one statement.
 	Weight float64 `protobuf:"fixed64,6,opt,name=weight,proto3" json:"weight,omitempty"`
-	// How many statements there are; those that were withdrawn or deleted are not. Of a fact that was stated more than 128
-	// times those in the middle are not counted.
+	// How many statements there are, without those that were withdrawn or deleted. Of a fact that was stated more than 128
+	// times the statements in the middle are counted, but no longer kept one by one: they count on when their episodes
+	// are deleted.
 	Statements int32 `protobuf:"varint,7,opt,name=statements,proto3" json:"statements,omitempty"`
 	// The names of the relations.
 	Names []string `protobuf:"bytes,8,rep,name=names,proto3" json:"names,omitempty"`

@@ -929,16 +929,17 @@ export type GetRelationOutput = Message<"kgsvc.v1.GetRelationOutput"> & {
   groupId: string;
 
   /**
-   * The sum over all statements, each of which counts what its fact weighs: 1 unless the model said otherwise. What the
-   * overlap of two chunks says is one statement.
+   * The sum over all statements of what each weighs: 1 unless the model said otherwise. What the overlap of two chunks
+   * says is one statement.
    *
    * @generated from field: double weight = 6;
    */
   weight: number;
 
   /**
-   * How many statements there are; those that were withdrawn or deleted are not. Of a fact that was stated more than 128
-   * times those in the middle are not counted.
+   * How many statements there are, without those that were withdrawn or deleted. Of a fact that was stated more than 128
+   * times the statements in the middle are counted, but no longer kept one by one: they count on when their episodes
+   * are deleted.
    *
    * @generated from field: int32 statements = 7;
    */
