@@ -8,6 +8,7 @@ up to it, the work takes a few milliseconds at most. The values are measured; ch
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import time
 import uuid
@@ -31,6 +32,17 @@ SCORES = 20_000  # terms of candidates, or sixteen numbers of their vectors, tha
 RANKED = 2_000  # candidates that are put in order
 CONTEXT_CHARS = 2_000  # of a context that is composed; some times as much is read for it
 RESULT_BYTES = 256 * 1024  # of packed results that are unpacked
+
+
+_M_ARENA_MAX = -8  # <malloc.h> of glibc
+
+
+def share_arenas() -> None:
+    """Have all threads share two arenas of the C allocator, where it is glibc's. With an arena of its own
+    each thread keeps what it has freed: some 100 MB more in a service that has read a book."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, 2)
 
 
 class Clock(Protocol):
