@@ -41,6 +41,7 @@ from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology
+from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
@@ -191,9 +192,9 @@ async def _start_server(
         shared_port=settings.server.processes > 1,
     )
     access = await _access(settings, core.clock, stack)
-    reader, chunking = Reader(settings.reading), settings.documents
+    reader, cutters = Reader(settings.reading), Cutters(settings.documents)
     answerer = models.answerer
-    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, chunking, answerer))
+    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, cutters, answerer))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)

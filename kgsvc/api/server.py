@@ -32,7 +32,7 @@ from kgsvc.api.rpc.search import SearchRpcs
 from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import DocumentIntake
 from kgsvc.commands.items import ItemAcceptor
-from kgsvc.documents.chunking import Chunking
+from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading import Reader
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
@@ -75,7 +75,7 @@ class Served:
     ontology: Ontology = DEFAULT  # of groups that have none of their own
     access: Access = field(default_factory=Access)
     reader: Reader = field(default_factory=Reader)
-    chunking: Chunking = field(default_factory=Chunking)
+    cutters: Cutters = field(default_factory=Cutters)
     answerer: Answerer | None = None  # None: Ask composes contexts alone
 
 
@@ -87,6 +87,7 @@ class KgServer:
         self._grace_s = settings.grace_s
         self._bounds = CallBounds(settings.max_calls, settings.max_call_bytes, settings.max_streams)
         self._acceptor = ItemAcceptor(core)
+        self._cutters = served.cutters
         names = [service.full_name for service in SERVICES]
         self._readiness = Readiness(core.store, names, settings.readiness_s)
         self._server = grpc.aio.server(
@@ -130,6 +131,7 @@ class KgServer:
         await self._server.stop(self._grace_s)
         await self._bounds.drain(self._grace_s)
         await self._acceptor.close()
+        await self._cutters.close()
 
     async def wait(self) -> None:
         """Return when the server has stopped."""
@@ -141,7 +143,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
     nouns = (
         AnswerRpcs(core, served.search, served.answerer),
         CommunityRpcs(core),
-        DocumentRpcs(core, DocumentIntake(core, acceptor, served.chunking), served.reader, stopping),
+        DocumentRpcs(core, DocumentIntake(core, acceptor, served.cutters), served.reader, stopping),
         EntityRpcs(core, served.ontology),
         EpisodeRpcs(core, acceptor, stopping),
         FactRpcs(core),

@@ -7,16 +7,17 @@ and cost nothing, and once the new ones are in the graph what the others alone s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from kgsvc.commands.core import Core, until_applied
 from kgsvc.commands.documents import chunk_texts, statuses_of
 from kgsvc.commands.items import ItemAcceptor, ItemInput
-from kgsvc.documents.chunking import Chunk, Chunking, split
-from kgsvc.documents.revisions import OldChunk, resplit
+from kgsvc.documents.cutting import CutChunk, Cutters, FormerChunk
+from kgsvc.documents.textfile import TextFile
 from kgsvc.domain.errors import Overloaded, RevisionChanged
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.documents import REVISIONS_KEPT, Document, Place, Revision
@@ -28,15 +29,14 @@ OPERATION = "AddDocuments"
 _TRIES = 5  # calls with the same document that may come first
 _ITEMS = 128  # chunks of one commit
 _RETRY_AFTER_MS = 500
-_SPLITTING = 20  # times the work of reading a request of that size
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentInput:
-    """A document as the caller sent it: validated, and read as text."""
+    """A document as the caller sent it: validated, and read as text. Whoever made the text closes it."""
 
-    text: str
     reference_ms: int
+    text: TextFile = field(default_factory=TextFile)
     document_id: str | None = None
     path: str | None = None
     source_url: str | None = None
@@ -47,14 +47,9 @@ class DocumentInput:
     request_id: str = ""
 
     @property
-    def content_hash(self) -> str:
-        """Of the text, whatever is known about it."""
-        return digest("document", self.text)
-
-    @property
     def identity(self) -> str:
         """The id of the document: what the caller calls it, else its address, path or text."""
-        return self.document_id or self.source_url or self.path or f"sha:{self.content_hash}"
+        return self.document_id or self.source_url or self.path or f"sha:{self.text.content_hash}"
 
 
 class Arrival(StrEnum):
@@ -81,22 +76,23 @@ class Added:
 class DocumentIntake:
     """Takes documents."""
 
-    def __init__(self, core: Core, acceptor: ItemAcceptor, chunking: Chunking) -> None:
+    def __init__(self, core: Core, acceptor: ItemAcceptor, cutters: Cutters) -> None:
         self._core = core
         self._acceptor = acceptor
-        self._chunking = chunking
+        self._cutters = cutters
 
     async def claim(self, group_id: str, sent: Sequence[DocumentInput], key: str | None) -> None:
         """Record that an idempotency key stands for these documents. Raises Conflict (it stands for others),
         StoreUnavailable."""
         if key is not None:
-            values = [[each.identity, each.content_hash, each.reference_ms] for each in sent]
+            values = [[each.identity, each.text.content_hash, each.reference_ms] for each in sent]
             await _claim(self._core, group_id, key, digest(OPERATION, values))
 
     async def add(self, group_id: str, sent: DocumentInput) -> Added:
         """Take a document; it is durable on return. May be repeated: what is there already costs nothing.
 
-        Raises Overloaded, StoreUnavailable: then some chunks may be stored, and sending it again goes on.
+        Raises Uncut, Overloaded, StoreUnavailable. After the latter two some chunks may be stored, and
+        sending it again goes on.
         """
         for _ in range(_TRIES):
             try:
@@ -109,7 +105,7 @@ class DocumentIntake:
         known = await self._core.store.document(group_id, sent.identity)
         if known is None:
             return await self._revise(group_id, sent, None, ())
-        if sent.content_hash == known.revision.content_hash:
+        if sent.text.content_hash == known.revision.content_hash:
             return await self._resumed(known, sent)
         if sent.reference_ms < known.revision.reference_ms:
             return await self._outdated(known, sent)
@@ -120,30 +116,29 @@ class DocumentIntake:
         self, group_id: str, sent: DocumentInput, known: Document | None, before: Sequence[Place]
     ) -> Added:
         """Make this the present text. Raises RevisionChanged."""
-        texts = await chunk_texts(self._core, group_id, [place.chunk_uuid for place in before])
-        old = [(place, texts[place.chunk_uuid]) for place in before if place.chunk_uuid in texts]
-        cost = len(sent.text) / REQUEST_BYTES * _SPLITTING
-        chunks = await offload(cost, self._split, sent, old)
+        number = 1 if known is None else known.latest + 1
+        former = None if known is None else self._former(group_id, before)
+        chunks = await self._cutters.cut(sent.text, sent.pages, (sent.identity, number), former)
         document = self._document(group_id, sent, known, len(chunks))
-        kept = {text: place.chunk_uuid for place, text in old}
-        places = [
-            _place(chunk, kept.get(chunk.content) or _minted(document, chunk.content)) for chunk in chunks
-        ]
+        places = [_place(group_id, chunk) for chunk in chunks]
         await self._core.store.put_document(document, places, 0 if known is None else known.latest)
-        new = _first_places(places, set(kept.values()))
+        new = _first_places(places, {chunk.kept for chunk in chunks if chunk.kept is not None})
         receipts = await self._accept(document, sent, places, new)
         return Added(document, Arrival.NEW if known is None else Arrival.REVISED, len(new), receipts)
 
-    def _split(self, sent: DocumentInput, old: Sequence[tuple[Place, str]]) -> list[Chunk]:
-        if not old:
-            return split(sent.text, self._chunking, sent.pages)
-        former = [OldChunk(text, text[place.own_start - place.start :], place.tokens) for place, text in old]
-        return resplit(former, sent.text, self._chunking, sent.pages)
+    async def _former(self, group_id: str, places: Sequence[Place]) -> AsyncIterator[FormerChunk]:
+        """The chunks of the present text, of which few are in memory at a time."""
+        for at in range(0, len(places), _ITEMS):
+            part = places[at : at + _ITEMS]
+            texts = await chunk_texts(self._core, group_id, [place.chunk_uuid for place in part])
+            for place in part:
+                if (text := texts.get(place.chunk_uuid)) is not None:
+                    yield FormerChunk(place.chunk_uuid, text, place.own_start - place.start, place.tokens)
 
     def _document(self, group_id: str, sent: DocumentInput, known: Document | None, chunks: int) -> Document:
         now_ms = self._core.clock.now_ms()
         number = 1 if known is None else known.latest + 1
-        made = Revision(number, sent.content_hash, sent.reference_ms, now_ms)
+        made = Revision(number, sent.text.content_hash, sent.reference_ms, now_ms)
         former = () if known is None else known.revisions
         return Document(
             group_id=group_id,
@@ -156,16 +151,17 @@ class DocumentIntake:
             metadata=sent.metadata,
             created_ms=now_ms if known is None else known.created_ms,
             updated_ms=now_ms,
-            chars=len(sent.text),
+            chars=sent.text.chars,
             chunks=chunks,
             settled=known is None,
         )
 
     async def _outdated(self, known: Document, sent: DocumentInput) -> Added:
         """A text of an earlier time: it is noted, and the present one stays. Raises RevisionChanged."""
-        if any(each.content_hash == sent.content_hash for each in known.revisions):
+        if any(each.content_hash == sent.text.content_hash for each in known.revisions):
             return Added(known, Arrival.UNCHANGED, 0, ())
-        made = Revision(known.latest + 1, sent.content_hash, sent.reference_ms, self._core.clock.now_ms())
+        now_ms = self._core.clock.now_ms()
+        made = Revision(known.latest + 1, sent.text.content_hash, sent.reference_ms, now_ms)
         others = [each for each in known.revisions if each.number != known.current][-REVISIONS_KEPT + 2 :]
         former = sorted([*others, known.revision], key=lambda each: each.number)
         noted = replace(known, revisions=(*former, made))
@@ -188,18 +184,24 @@ class DocumentIntake:
     ) -> tuple[str, ...]:
         """Accept the chunks at these places as items; the ids of their receipts."""
         receipts: list[str] = []
+        bodies = sent.text.slices((places[at].start, places[at].end) for at in new)
         for part in _parts(new, places, self._core.limits.payload_bytes // 4):
-            items = [self._item(document, sent, places, at) for at in part]
+            texts = await offload(sent.text.size / REQUEST_BYTES, list, islice(bodies, len(part)))
+            items = [
+                self._item(document, sent, places, at, text) for at, text in zip(part, texts, strict=True)
+            ]
             accepted = await self._acceptor.accept(OPERATION, document.group_id, items)
             receipts.append(accepted.receipt_id)
         return tuple(receipts)
 
-    def _item(self, document: Document, sent: DocumentInput, places: Sequence[Place], at: int) -> ItemInput:
+    def _item(
+        self, document: Document, sent: DocumentInput, places: Sequence[Place], at: int, body: str
+    ) -> ItemInput:
         place = places[at]
         # The chunk before is its context. The first has none, which its own uuid stands for.
         before = places[at - 1 if at else at].chunk_uuid
         return ItemInput(
-            body=sent.text[place.start : place.end],
+            body=body,
             source=Source.DOCUMENT,
             reference_ms=sent.reference_ms,
             uuid=place.chunk_uuid,
@@ -217,15 +219,12 @@ async def _claim(core: Core, group_id: str, key: str, input_hash: str) -> None:
     await core.apply(GraphDelta(group_id, core.system_ms(head), bumps_rev=False, claim=claim), head)
 
 
-def _place(chunk: Chunk, uuid: str) -> Place:
+def _place(group_id: str, chunk: CutChunk) -> Place:
+    """Where a chunk stands. One that went with a revision and comes back with a later one has another uuid:
+    what the first stated was withdrawn."""
+    uuid = chunk.kept or mint("chunk", group_id, chunk.key)
     at = (chunk.start, chunk.end, chunk.own_start)
     return Place(uuid, *at, chunk.tokens, chunk.page, chunk.headings, chunk.last_page)
-
-
-def _minted(document: Document, content: str) -> str:
-    """The uuid of a chunk that the revision brings. One that went with a revision and comes back with a later
-    one is another: what the first stated was withdrawn."""
-    return mint("chunk", document.group_id, digest(document.document_id, document.current, content))
 
 
 def _first_places(places: Sequence[Place], but: set[str]) -> list[int]:

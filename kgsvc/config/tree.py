@@ -15,6 +15,7 @@ from kgsvc.access.quotas import QuotaSettings
 from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
 from kgsvc.documents.chunking import Chunking
+from kgsvc.documents.custom import chunker_named
 from kgsvc.documents.reading import ReadingLimits
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
@@ -170,6 +171,10 @@ class Settings:
                 if kind == "openai"
             ]
         problems += _local_problems(self.models)
+        if self.documents.chunker and chunker_named(self.documents.chunker) is None:
+            problems.append(
+                f"documents.chunker: no package here has the entry point {self.documents.chunker}"
+            )
         if problems:
             raise ConfigError("; ".join(problems))
 

@@ -35,16 +35,22 @@ class Chunking:
     `token_size` is the most tokens of a chunk, `overlap` how many of them the chunk before has too.
     "exact" cuts after every `token_size - overlap` tokens; "near" goes back to the end of a paragraph, a
     sentence or a word where one lies in the last quarter of the window, and leaves code fences and tables
-    whole if they fit.
+    whole if they fit. `chunker` names an entry point that cuts instead (kgsvc.documents.custom).
     """
 
     token_size: Annotated[int, Range(16, 100_000)] = 1_200
     overlap: Annotated[int, FROM_ZERO] = 100
     boundaries: Literal["near", "exact"] = "near"
+    chunker: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.overlap < self.token_size:
             raise ValueError(f"an overlap of {self.overlap} in windows of {self.token_size} tokens")
+
+    @property
+    def most(self) -> int:
+        """The most tokens of a chunk that nothing cuts in two any more: little is not a chunk of its own."""
+        return self.token_size * 5 // 4
 
     @property
     def step(self) -> int:
@@ -112,7 +118,7 @@ class Cutter:
         self._window = window
         self._size, self._overlap, self._step = chunking.token_size, chunking.overlap, chunking.step
         self._exact = chunking.boundaries == "exact"
-        self.most = chunking.token_size * 5 // 4
+        self.most = chunking.most
 
     def exact(self) -> Iterator[Cut]:
         """A cut for every step, moved to the edge of a character where a token ends inside one (spec 001)."""

@@ -1,15 +1,16 @@
 """The RPCs on documents: AddDocuments, StreamDocuments, GetDocument, ListDocuments, DeleteDocument.
 
-A streamed document is gathered in a file of its own until it is whole; the parts of the next are read then.
+A streamed document is gathered in a file of its own, from which it is read and cut: none is in memory whole.
 """
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from tempfile import TemporaryFile
 from typing import IO
 
 from kgsvc.access.scopes import current_caller
@@ -22,34 +23,37 @@ from kgsvc.commands import documents
 from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import Added, Arrival, DocumentInput, DocumentIntake
 from kgsvc.commands.documents import DocumentView, PlacedChunk
-from kgsvc.documents.reading import Reader, Unreadable
+from kgsvc.documents.cutting import Uncut
+from kgsvc.documents.reading import Reader, Unreadable, size_of
+from kgsvc.documents.textfile import TextFile
 from kgsvc.domain.errors import InvalidArgument, OperationError, Overloaded, Violation
 from kgsvc.domain.limits import MIB
 from kgsvc.domain.model.documents import DocumentState
 from kgsvc.domain.model.graph import is_source_url
+from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import documents_pb2, envelope_pb2
 
 _ID_CHARS = 1_024
 _REF_CHARS = 256
 _STREAMED_BYTES = 64 * MIB  # of one document
-_IN_MEMORY_BYTES = MIB  # of a document that is gathered; more of it is in a file
 _GATHERED_BYTES = 512 * MIB  # of all documents that are gathered at a time
 _RETRY_AFTER_MS = 5_000
 ARRIVALS = mapping.enum_numbers(documents_pb2.DocumentArrival, "DOCUMENT_ARRIVAL_", Arrival)
 STATES = mapping.enum_numbers(documents_pb2.DocumentState, "DOCUMENT_STATE_", DocumentState)
+Content = str | TextFile | bytes | IO[bytes]  # a text, or the content of a file
 Request = documents_pb2.StreamDocumentsRequest
 Response = documents_pb2.StreamDocumentsResponse
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A document as it was sent: its text, or the bytes of a file."""
+    """A document as it was sent: its text, or the content of a file."""
 
-    about: DocumentInput  # without the text of a file
+    about: DocumentInput  # without its text
     where: str  # the path of its content in the request
-    data: bytes | None = None
-    name: str = ""
-    media_type: str = ""
+    content: Content
+    name: str
+    media_type: str
 
 
 class DocumentRpcs:
@@ -76,9 +80,12 @@ class DocumentRpcs:
         items = [document_item(check, f"input.documents[{i}].", item) for i, item in bounded]
 
         async def run() -> Reply:
-            read = [await self._read(item) for item in items]
-            await self._intake.claim(group_id, read, check.idempotency_key)
-            added = [await self._intake.add(group_id, each) for each in read]
+            with ExitStack() as texts:
+                read = [await self._read(item, texts) for item in items]
+                await self._intake.claim(group_id, read, check.idempotency_key)
+                added = [
+                    await self._add(group_id, item, each) for item, each in zip(items, read, strict=True)
+                ]
             new = sum(each.new_chunks for each in added)
             count = f"{len(added)} {'document' if len(added) == 1 else 'documents'}"
             output = documents_pb2.AddDocumentsOutput(
@@ -88,17 +95,27 @@ class DocumentRpcs:
 
         return run
 
-    async def _read(self, sent: Sent) -> DocumentInput:
-        """The document with its text. Raises InvalidArgument, naming the file and why it cannot be read."""
-        if sent.data is None:
-            return sent.about
+    async def _read(self, sent: Sent, texts: ExitStack) -> DocumentInput:
+        """The document with its text, which `texts` closes. Raises InvalidArgument, naming the file and why
+        it cannot be read."""
+        text, about = sent.content, sent.about
+        if not isinstance(text, str | TextFile):
+            try:
+                read = await self._reader.read(text, sent.name, sent.media_type)
+            except Unreadable as error:
+                raise _refused(sent, str(error)) from error
+            text = read.text.replace("\0", "�")
+            about = replace(about, pages=read.pages, title=about.title or read.title)
+        if isinstance(text, str):
+            text = await offload(len(text) / REQUEST_BYTES, TextFile.of, text)
+        texts.callback(text.close)
+        return replace(about, text=text)
+
+    async def _add(self, group_id: str, sent: Sent, read: DocumentInput) -> Added:
         try:
-            read = await self._reader.read(sent.data, sent.name, sent.media_type)
-        except Unreadable as error:
-            field = sent.where.removeprefix("input.")
-            raise InvalidArgument.of([Violation(field, str(error))]) from error
-        text = read.text.replace("\0", "�")
-        return replace(sent.about, text=text, pages=read.pages, title=sent.about.title or read.title)
+            return await self._intake.add(group_id, read)
+        except Uncut as error:
+            raise _refused(sent, f"{sent.name}: {error}") from error
 
     def _get_document(self, sent: documents_pb2.GetDocumentInput, check: RequestCheck) -> Operation:
         group_id = check.group_id("input.group_id", sent.group_id)
@@ -185,7 +202,8 @@ class DocumentRpcs:
         try:
             async with self._turns:
                 sent = await asyncio.to_thread(gathering.document)
-                added = await self._intake.add(gathering.group_id, await self._read(sent))
+                with ExitStack() as texts:
+                    added = await self._add(gathering.group_id, sent, await self._read(sent, texts))
         except OperationError as error:
             response.status = envelope_pb2.STATUS_ERROR
             response.error.CopyFrom(to_proto(failure_of(error)))
@@ -213,7 +231,8 @@ class _Gathering:
             self._is_text = self._about.WhichOneof("content") != "data"
         else:
             self.check.invalid("document", "is required in the first part of a document")
-        self._content: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed by `close`
+        self._text, self._is_utf8 = TextFile(), True
+        self._data: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._size = self._reckoned = 0
         self._parts = 0
 
@@ -234,7 +253,16 @@ class _Gathering:
         for piece in (begun, part.more):
             self._size += len(piece)
             if self._size <= _STREAMED_BYTES:
-                self._content.write(piece)
+                self._take(piece)
+
+    def _take(self, piece: bytes) -> None:
+        if not self._is_text:
+            self._data.write(piece)
+        elif self._is_utf8:
+            try:
+                self._text.write(piece)
+            except UnicodeDecodeError:
+                self._is_utf8 = False
 
     def document(self) -> Sent:
         """The whole. Raises InvalidArgument, LimitExceeded."""
@@ -243,38 +271,34 @@ class _Gathering:
                 "more", f"the document has {self._size} bytes, at most {_STREAMED_BYTES} are allowed"
             )
             self.check.finish()
-        self._content.seek(0)
-        data = self._content.read()
-        if self._is_text:
-            try:
-                self._about.text = data.decode()
-            except UnicodeDecodeError:
-                self.check.invalid("more", "is not UTF-8")
-        else:
-            self._about.data = data
-        sent = document_item(self.check, "document.", self._about)
+        try:
+            self._text.end()
+        except UnicodeDecodeError:
+            self._is_utf8 = False
+        if not self._is_utf8:
+            self.check.invalid("more", "is not UTF-8")
+        content = self._text if self._is_text else self._data
+        sent = document_item(self.check, "document.", self._about, content)
         self.check.finish()
         return sent
 
     def close(self) -> int:
         """Forget the content; how many bytes were reckoned for it."""
-        self._content.close()
+        self._text.close()
+        self._data.close()
         return self._reckoned
 
 
-def document_item(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> Sent:
-    """A document as it was sent, checked but for what only reading a file shows."""
+def document_item(
+    check: RequestCheck, path: str, item: documents_pb2.DocumentItem, streamed: Content | None = None
+) -> Sent:
+    """A document as it was sent, with what was streamed of it, checked but for what only reading a file
+    shows."""
     name = check.optional_identifier(item, path, "path", _ID_CHARS)
-    kind = item.WhichOneof("content")
-    where = f"{path}{kind or 'text'}"
-    if kind is None or not getattr(item, kind):
-        check.invalid(where, "is required")
-    elif kind == "text":
-        check.text(where, item.text, _STREAMED_BYTES)
-        if not item.text.strip():
-            check.invalid(where, "must not be blank")
+    kind = item.WhichOneof("content") or "text"
+    content: Content = getattr(item, kind) if streamed is None else streamed
+    chars = _checked(check, f"{path}{kind}", content)
     about = DocumentInput(
-        text=item.text,
         reference_ms=check.time(item, path, "reference_time"),
         document_id=check.optional_identifier(item, path, "document_id", _ID_CHARS),
         path=name,
@@ -282,17 +306,38 @@ def document_item(check: RequestCheck, path: str, item: documents_pb2.DocumentIt
         title=check.optional_text(item, path, "title", check.limits.name) or None,
         author=check.optional_text(item, path, "author", check.limits.name) or None,
         metadata=mapping.attributes_in(check, f"{path}metadata", item.metadata),
-        pages=_pages(check, path, item),
+        pages=_pages(check, path, item.page_starts, chars),
         request_id=check.request_id,
     )
     media_type = check.optional_text(item, path, "media_type", _REF_CHARS) or ""
-    return Sent(about, where, item.data if kind == "data" else None, name or "the document", media_type)
+    return Sent(about, f"{path}{kind}", content, name or "the document", media_type)
 
 
-def _pages(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> tuple[int, ...]:
-    pages = tuple(item.page_starts)
-    in_order = all(before <= behind for before, behind in pairwise((0, *pages, len(item.text))))
-    if pages and (pages[0] or not in_order or item.WhichOneof("content") != "text"):
+def _checked(check: RequestCheck, where: str, content: Content) -> int | None:
+    """The length of a text in characters; None of the content of a file."""
+    if isinstance(content, str):
+        size, blank, nul = len(content), not content.strip(), "\0" in content
+    elif isinstance(content, TextFile):
+        size, blank, nul = content.chars, content.is_blank, content.has_nul
+    else:
+        size, blank, nul = size_of(content), False, False
+    if not size:
+        check.invalid(where, "is required")
+    elif blank:
+        check.invalid(where, "must not be blank")
+    elif nul:
+        check.invalid(where, "must not contain NUL")
+    return size if isinstance(content, str | TextFile) else None
+
+
+def _refused(sent: Sent, why: str) -> InvalidArgument:
+    return InvalidArgument.of([Violation(sent.where.removeprefix("input."), why)])
+
+
+def _pages(check: RequestCheck, path: str, starts: Sequence[int], chars: int | None) -> tuple[int, ...]:
+    pages = tuple(starts)
+    in_order = all(before <= behind for before, behind in pairwise((0, *pages, chars or 0)))
+    if pages and (pages[0] or not in_order or chars is None):
         check.invalid(f"{path}page_starts", "must begin at 0 and go on within the text, which must be given")
     return pages
 

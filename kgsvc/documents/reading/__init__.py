@@ -5,7 +5,16 @@ Other formats are read by libraries in C, each file in a process of its own.
 """
 
 from kgsvc.documents.reading.formats import SUFFIXES, Format, format_of
-from kgsvc.documents.reading.reader import Reader
+from kgsvc.documents.reading.reader import Reader, size_of
 from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Unreadable
 
-__all__ = ["SUFFIXES", "DocumentText", "Format", "Reader", "ReadingLimits", "Unreadable", "format_of"]
+__all__ = [
+    "SUFFIXES",
+    "DocumentText",
+    "Format",
+    "Reader",
+    "ReadingLimits",
+    "Unreadable",
+    "format_of",
+    "size_of",
+]

@@ -10,21 +10,9 @@ import json
 import logging
 import sys
 
+from kgsvc.documents.confined import confine
 from kgsvc.documents.reading.formats import Format
 from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
-
-
-def confine(limits: ReadingLimits) -> None:
-    """From here on this process can take neither more memory nor more time, nor write a file."""
-    if sys.platform == "win32":  # there, the deadline of the parent is the only limit
-        return
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.deadline_s, limits.deadline_s + 1))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform != "darwin":  # which refuses this limit
-        resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
 
 
 def read(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
@@ -47,7 +35,7 @@ def main() -> None:
     asked = json.loads(sys.argv[1])
     limits = ReadingLimits(**asked["limits"])
     logging.disable()
-    confine(limits)
+    confine(limits.memory_bytes, limits.deadline_s)
     try:
         found = read(Format(asked["format"]), sys.stdin.buffer.read(), asked["charset"], limits)
     except Refused as error:

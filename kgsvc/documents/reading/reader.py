@@ -7,21 +7,23 @@ import json
 import os
 import re
 import signal
-import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 
+from kgsvc.documents import confined
 from kgsvc.documents.reading.formats import Format, charset_of, format_of
 from kgsvc.documents.reading.plain import read_markdown, read_text
 from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused, Unreadable
 from kgsvc.domain.limits import MIB
 from kgsvc.runtime import REQUEST_BYTES, offload
 
+_BEGINNING = 1024  # bytes by which a format is told
 _LIBRARIES = {Format.HTML: "selectolax", Format.PDF: "pypdfium2", Format.DOCX: "docx"}
 _PLAIN = {Format.TEXT: read_text, Format.MARKDOWN: read_markdown}
-# What a Python needs of its environment to start; no credential of this process goes with it.
-_KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT")
 
 
 class Reader:
@@ -40,8 +42,9 @@ class Reader:
             raise Unreadable(name, f"cannot be opened: {error.strerror}") from error
         return await self.read(data, name)
 
-    async def read(self, data: bytes, name: str, media_type: str = "") -> DocumentText:
-        """The text of a file with this content. `media_type` tells its format, else the end of `name` does.
+    async def read(self, data: bytes | IO[bytes], name: str, media_type: str = "") -> DocumentText:
+        """The text of a file with this content, in memory or in an open file. `media_type` tells its format,
+        else the end of `name` does.
 
         Raises Unreadable, with the name and why: an unknown format or one that the content contradicts;
         damaged, encrypted or without text; beyond a limit; read by a library that is not installed.
@@ -51,14 +54,16 @@ class Reader:
         except Refused as error:
             raise Unreadable(name, str(error)) from error
 
-    async def _read(self, data: bytes, name: str, media_type: str) -> DocumentText:
-        if len(data) > self._limits.file_bytes:
+    async def _read(self, data: bytes | IO[bytes], name: str, media_type: str) -> DocumentText:
+        size = size_of(data)
+        if size > self._limits.file_bytes:
             raise Refused(f"is larger than {self._limits.file_bytes / MIB:,.0f} MiB")
-        if not data or data.isspace():
+        beginning = data[:_BEGINNING] if isinstance(data, bytes) else data.read(_BEGINNING)
+        if size == len(beginning) and not beginning.strip():
             raise Refused("is empty")
-        kind, charset = format_of(name, media_type, data[:1024]), charset_of(media_type)
+        kind, charset = format_of(name, media_type, beginning), charset_of(media_type)
         if kind in _PLAIN:
-            return await offload(len(data) / REQUEST_BYTES, _PLAIN[kind], data, charset)
+            return await offload(size / REQUEST_BYTES, _decoded_as, _PLAIN[kind], data, charset)
         if find_spec(_LIBRARIES[kind]) is None:
             raise Refused(
                 f"{kind} is read with an extra that is not installed: pip install 'kgsvc[documents]'"
@@ -68,21 +73,15 @@ class Reader:
             answer = await self._run(json.dumps(asked), data, kind)
         return await offload(len(answer) / REQUEST_BYTES, _decoded, answer)
 
-    async def _run(self, asked: str, data: bytes, kind: Format) -> bytes:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",  # nothing in the working directory is imported in the place of a library
-            "-m",
-            "kgsvc.documents.reading.program",
-            asked,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={name: os.environ[name] for name in _KEPT if name in os.environ},
-        )
+    async def _run(self, asked: str, data: bytes | IO[bytes], kind: Format) -> bytes:
+        program = "kgsvc.documents.reading.program"
+        if not isinstance(data, bytes):
+            data.seek(0)
+        source = PIPE if isinstance(data, bytes) else data
+        process = await confined.start(program, asked, stdin=source, stderr=PIPE)
         try:
             async with asyncio.timeout(self._limits.deadline_s):
-                answer, complaint = await process.communicate(data)
+                answer, complaint = await process.communicate(data if isinstance(data, bytes) else None)
         except TimeoutError:
             raise Refused(self._too_slow()) from None
         finally:
@@ -108,6 +107,26 @@ class Reader:
         if code < 0:  # PDFium ends so, for one, when it gets no more memory
             return f"is damaged, or {too_much} ({signal.Signals(-code).name})"
         return f"is damaged, or no {kind} ({error})"
+
+
+def size_of(data: bytes | IO[bytes]) -> int:
+    """How many bytes there are; of a file, which is at its start then."""
+    if isinstance(data, bytes):
+        return len(data)
+    size = data.seek(0, os.SEEK_END)
+    data.seek(0)
+    return size
+
+
+def _decoded_as(
+    read: Callable[[bytes, str], DocumentText], data: bytes | IO[bytes], charset: str
+) -> DocumentText:
+    if not isinstance(data, bytes):
+        data.seek(0)
+        data = data.read()
+    if data.isspace():
+        raise Refused("is empty")
+    return read(data, charset)
 
 
 def _content(path: Path, most: int) -> bytes:
