@@ -21,7 +21,7 @@ class TextFile:
         self.chars = 0
         self.is_blank = True
         self.has_nul = False
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed by `close`
+        self._file: IO[bytes] | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._hash = hashlib.sha256(b'["document","')
 
@@ -37,6 +37,8 @@ class TextFile:
     def write(self, data: bytes) -> None:
         """Take in the next bytes. Raises UnicodeDecodeError: they are not UTF-8."""
         self._take(self._decoder.decode(data))
+        if self._file is None:
+            self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed by `close`
         self._file.write(data)
         self.size += len(data)
 
@@ -52,6 +54,8 @@ class TextFile:
 
     def blocks(self) -> Iterator[bytes]:
         """All of it from the start."""
+        if self._file is None:
+            return
         self._file.seek(0)
         while block := self._file.read(_BLOCK):
             yield block
@@ -68,7 +72,8 @@ class TextFile:
 
     def close(self) -> None:
         """Forget it."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def _take(self, text: str) -> None:
         self.chars += len(text)

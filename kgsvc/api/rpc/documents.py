@@ -231,8 +231,8 @@ class _Gathering:
             self._is_text = self._about.WhichOneof("content") != "data"
         else:
             self.check.invalid("document", "is required in the first part of a document")
-        self._text, self._is_utf8 = TextFile(), True
-        self._data: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._is_utf8 = True
+        self._content = TextFile() if self._is_text else TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._size = self._reckoned = 0
         self._parts = 0
 
@@ -256,13 +256,11 @@ class _Gathering:
                 self._take(piece)
 
     def _take(self, piece: bytes) -> None:
-        if not self._is_text:
-            self._data.write(piece)
-        elif self._is_utf8:
-            try:
-                self._text.write(piece)
-            except UnicodeDecodeError:
-                self._is_utf8 = False
+        try:
+            if self._is_utf8:
+                self._content.write(piece)
+        except UnicodeDecodeError:
+            self._is_utf8 = False
 
     def document(self) -> Sent:
         """The whole. Raises InvalidArgument, LimitExceeded."""
@@ -271,21 +269,20 @@ class _Gathering:
                 "more", f"the document has {self._size} bytes, at most {_STREAMED_BYTES} are allowed"
             )
             self.check.finish()
-        try:
-            self._text.end()
-        except UnicodeDecodeError:
-            self._is_utf8 = False
+        if isinstance(self._content, TextFile):
+            try:
+                self._content.end()
+            except UnicodeDecodeError:
+                self._is_utf8 = False
         if not self._is_utf8:
             self.check.invalid("more", "is not UTF-8")
-        content = self._text if self._is_text else self._data
-        sent = document_item(self.check, "document.", self._about, content)
+        sent = document_item(self.check, "document.", self._about, self._content)
         self.check.finish()
         return sent
 
     def close(self) -> int:
         """Forget the content; how many bytes were reckoned for it."""
-        self._text.close()
-        self._data.close()
+        self._content.close()
         return self._reckoned
 
 

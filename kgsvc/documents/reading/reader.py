@@ -76,7 +76,8 @@ class Reader:
     async def _run(self, asked: str, data: bytes | IO[bytes], kind: Format) -> bytes:
         program = "kgsvc.documents.reading.program"
         if not isinstance(data, bytes):
-            data.seek(0)
+            data.flush()
+            os.lseek(data.fileno(), 0, os.SEEK_SET)  # `seek` may only move within what is buffered
         source = PIPE if isinstance(data, bytes) else data
         process = await confined.start(program, asked, stdin=source, stderr=PIPE)
         try:
