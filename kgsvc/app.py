@@ -54,7 +54,7 @@ from kgsvc.observability.metrics import Metrics, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
-from kgsvc.runtime import Clock, SystemClock, share_arenas
+from kgsvc.runtime import Clock, SystemClock, free_early
 from kgsvc.search.engine import Engine
 from kgsvc.stores.protocol import Store
 
@@ -112,7 +112,7 @@ def run(settings: Settings, announce: Callable[[Running], None], parent: int | N
     process at the other end of a pipe dies; then drain. Raises what `running` raises."""
     # Threads that extract or load an index give the event loop its turn after 1 ms, not 5.
     sys.setswitchinterval(0.001)
-    share_arenas()
+    free_early()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings, announce, parent))
 

@@ -34,15 +34,18 @@ CONTEXT_CHARS = 2_000  # of a context that is composed; some times as much is re
 RESULT_BYTES = 256 * 1024  # of packed results that are unpacked
 
 
-_M_ARENA_MAX = -8  # <malloc.h> of glibc
+_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # <malloc.h> of glibc
+_LARGE_BYTES = 256 * 1024
 
 
-def share_arenas() -> None:
-    """Have all threads share two arenas of the C allocator, where it is glibc's. With an arena of its own
-    each thread keeps what it has freed: some 100 MB more in a service that has read a book."""
+def free_early() -> None:
+    """Have the C allocator, where it is glibc's, give back what is freed: threads share two arenas instead
+    of keeping one each, and large blocks always have pages of their own. Otherwise a service that has read a
+    book holds some 120 MB more."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_M_ARENA_MAX, 2)
+        mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 class Clock(Protocol):

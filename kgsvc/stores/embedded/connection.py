@@ -158,7 +158,7 @@ def open_reader(directory: Path, busy: BusyHandler) -> apsw.Connection:
     db = apsw.Connection(str(directory / FILE_NAME), flags=flags, statementcachesize=300)
     try:
         db.set_busy_handler(busy)
-        db.execute("PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY")
         db.execute(VIEWS)
     except BaseException:
         db.close()
