@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -27,6 +28,7 @@ from kgsvc import ontology as ontology_yaml
 from kgsvc.access.audit import Audit
 from kgsvc.access.authentication import Authenticator, TokenVerifier
 from kgsvc.access.quotas import Rates
+from kgsvc.access.retention import Retention, RetentionError, read_retention
 from kgsvc.announcement import Running, serve_metrics
 from kgsvc.api.access import Access
 from kgsvc.api.rpc.health import ServiceInfo
@@ -36,6 +38,7 @@ from kgsvc.backends import ModelSet, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
+from kgsvc.commands.retention import RetentionJob
 from kgsvc.commands.revisions import Revisions
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
@@ -160,6 +163,9 @@ async def _start_worker(
     dispatcher = Dispatcher(group_work(jobs), core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     _background(stack, Revisions(core).run(), "revisions of documents")
+    if settings.retention.file is not None:
+        policies, audit = await _retention(settings.retention.file), await _audit(settings, stack)
+        _background(stack, RetentionJob(core, policies, audit).run(), "retention")
     stack.push_async_callback(dispatcher.drain)
     detector, describer = (
         Louvain(settings.communities.detection_s),
@@ -203,6 +209,21 @@ async def _start_server(
     return address
 
 
+async def _retention(path: Path) -> tuple[Retention, ...]:
+    try:
+        return await asyncio.to_thread(read_retention, path)
+    except RetentionError as error:
+        raise ConfigError(str(error)) from error
+
+
+async def _audit(settings: Settings, stack: AsyncExitStack) -> Audit | None:
+    if settings.access.audit is None:
+        return None
+    audit = await asyncio.to_thread(Audit, settings.access.audit)
+    stack.push_async_callback(asyncio.to_thread, audit.close)
+    return audit
+
+
 async def _warm(core: Core, search: Engine) -> None:
     try:
         group_ids = await core.store.group_ids()
@@ -241,10 +262,7 @@ def _jwts(settings: Settings) -> TokenVerifier | None:
 
 
 async def _access(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Access:
-    audit = None
-    if settings.access.audit is not None:
-        audit = await asyncio.to_thread(Audit, settings.access.audit)
-        stack.push_async_callback(asyncio.to_thread, audit.close)
+    audit = await _audit(settings, stack)
     if not settings.access.on:
         return Access(settings.access, audit=audit)
     authenticator = Authenticator(settings.access, clock, _jwts(settings))

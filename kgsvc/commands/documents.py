@@ -99,14 +99,20 @@ async def delete_document(core: Core, group_id: str, document_id: str) -> str | 
 
 async def erase_document(core: Core, erasure: Erasure) -> None:
     """Carry out the erasure of a document. May be repeated; what was sent anew since then stays."""
-    store, group_id, document_id = core.store, erasure.group_id, erasure.uuid
+    counts = await erase_chunks_of(core, erasure, erasure.uuid)
+    await core.store.removed(erasure.erasure_id, erasure.group_id, counts)
+
+
+async def erase_chunks_of(core: Core, erasure: Erasure, document_id: str) -> Counter[str]:
+    """Carry out the part of an erasure that is one document; what it removed."""
+    store, group_id = core.store, erasure.group_id
     document = await store.document(group_id, document_id)
     counts: Counter[str] = Counter()
     for chunk_uuid in await store.chunks(group_id, document_id, active=False):
         counts += await erase_chunk(core, erasure, chunk_uuid)
     if document is not None and document.updated_ms <= erasure.asked_ms:
         counts["documents"] += await store.remove_document(group_id, document_id, document.latest)
-    await store.removed(erasure.erasure_id, group_id, counts)
+    return counts
 
 
 async def chunk_texts(core: Core, group_id: str, chunk_uuids: Sequence[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from kgsvc.access.scopes import current_caller
 from kgsvc.commands.cascades import erase_episode
 from kgsvc.commands.core import Core
 from kgsvc.commands.documents import erase_document
+from kgsvc.commands.retention import erase_retained
 from kgsvc.domain.errors import NotFound, ServiceError, Violation
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.text import forget_texts
@@ -120,6 +121,8 @@ class Erasures:
             await erase_episode(self._core, part)
         elif part.kind is ErasureKind.DOCUMENT:
             await erase_document(self._core, part)
+        elif part.kind is ErasureKind.RETENTION:
+            await erase_retained(self._core, part)
         else:
             now_ms = self._core.clock.now_ms()
             await self._core.store.delete_group(part.group_id, now_ms, part.erasure_id)

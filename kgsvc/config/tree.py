@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from kgsvc.access.quotas import QuotaSettings
+from kgsvc.access.retention import RetentionSettings
 from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
 from kgsvc.documents.chunking import Chunking
@@ -139,6 +140,7 @@ class Settings:
     client: Client = field(default_factory=Client)
     access: AccessSettings = field(default_factory=AccessSettings)
     quotas: QuotaSettings = field(default_factory=QuotaSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
 
     @property
     def extractor(self) -> Literal["offline", "openai"]:

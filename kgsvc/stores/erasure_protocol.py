@@ -27,6 +27,9 @@ class ErasureStore(Protocol):
     async def erasures_since(self, asked_ms: int) -> list[Erasure]:
         """Parts that were asked for at this time or later and whose rows are removed."""
 
+    async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
+        """Facts that had ceased to hold before this time, the longest ago first."""
+
     async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
         """Note that the rows of a part are gone, if that was not noted. `delete_group` and `apply` do so
         themselves, in the transaction that puts the rows out of sight."""

@@ -112,6 +112,13 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
             await self.removed(delta.erased.erasure_id, delta.group_id, delta.erased.removed)
         return head
 
+    async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
+        facts = self.peek(group_id).facts.values()
+        ended = [
+            (f.invalid_ms, f.uuid) for f in facts if f.invalid_ms is not None and f.invalid_ms < before_ms
+        ]
+        return [uuid for _, uuid in sorted(ended)][:limit]
+
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         return {name: self._groups[name].head for name in group_ids if name in self._groups}
 

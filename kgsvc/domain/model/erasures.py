@@ -13,6 +13,7 @@ class ErasureKind(StrEnum):
     GROUP = "group"  # DeleteGroup, and each group of ClearAll
     EPISODE = "episode"  # DeleteEpisode with cascade
     DOCUMENT = "document"  # DeleteDocument
+    RETENTION = "retention"  # what a group's retention no longer keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Erasure:
     group_id: str
     kind: ErasureKind
     asked_ms: int
-    uuid: str = ""  # of the episode, or the document_id
+    uuid: str = ""  # of the episode, or the document_id; of a retention the two horizons
     removed: Mapping[str, int] | None = None  # how many rows of each kind; None: they are still there
     completed_ms: int | None = None  # since when nothing is left in the store's files either
 

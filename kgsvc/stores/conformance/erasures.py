@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgsvc.domain.model.delta import Erased, GraphDelta, Guard
 from kgsvc.domain.model.erasures import GROUP_COUNTS, Erasure, ErasureKind
 from kgsvc.stores.conformance.expectations import equal, expect
-from kgsvc.stores.conformance.samples import NOW, Scratch
+from kgsvc.stores.conformance.samples import NOW, Scratch, fact
 
 _ALL = 100_000
 
@@ -65,6 +65,16 @@ async def deleting_a_group_counts_what_goes(g: Scratch) -> None:
     once_more = (await _one(g, again)).removed
     expect(once_more is not None and not any(once_more.values()), f"delete_group again: {once_more}")
     await g.store.free_erased(NOW + 3)
+
+
+async def facts_that_ended_are_found_by_their_end(g: Scratch) -> None:
+    """The longest ago first, without those that still hold or end later; of this group alone."""
+    ada, bob = await g.pair()
+    ends = (NOW - 5, None, NOW, NOW - 9)
+    await g.write(facts=tuple(fact(f"f{n}", ada, bob, invalid_ms=end) for n, end in enumerate(ends)))
+    equal(await g.store.ended_facts(g.id, NOW, 10), ["f3", "f0"], "ended_facts: before a time")
+    equal(await g.store.ended_facts(g.id, NOW + 1, 1), ["f3"], "ended_facts: at most")
+    equal(await g.store.ended_facts(g.sibling(2).id, NOW + 1, 10), [], "ended_facts: of another group")
 
 
 async def a_change_notes_what_it_erases(g: Scratch) -> None:

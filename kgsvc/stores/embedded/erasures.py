@@ -16,7 +16,7 @@ import apsw
 
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.stores.embedded.connection import BusyHandler, open_writer, unavailable
-from kgsvc.stores.embedded.rows import Row, all_rows
+from kgsvc.stores.embedded.rows import Row, all_rows, group_of
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _PARTS = "SELECT erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms FROM erasures "
@@ -51,6 +51,13 @@ def _open(db: apsw.Connection, limit: int) -> list[Erasure]:
 def _since(db: apsw.Connection, asked_ms: int) -> list[Erasure]:
     sql = _PARTS + "WHERE asked_ms >= ? AND removed IS NOT NULL"
     return [_erasure(row) for row in all_rows(db, sql, (asked_ms,))]
+
+
+def _ended_facts(db: apsw.Connection, group_id: str, before_ms: int, limit: int) -> list[str]:
+    sql = """
+        SELECT uuid FROM facts WHERE gid = ? AND invalid_ms < ? ORDER BY invalid_ms, uuid LIMIT ?
+        """
+    return [uuid for (uuid,) in all_rows(db, sql, (group_of(db, group_id).gid, before_ms, limit))]
 
 
 def note_removed(db: apsw.Connection, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
@@ -103,4 +110,5 @@ class EmbeddedErasures(EmbeddedBase):
     erasure = reading(_read)
     open_erasures = reading(_open)
     erasures_since = reading(_since)
+    ended_facts = reading(_ended_facts)
     removed = writing(note_removed)

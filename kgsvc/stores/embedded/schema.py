@@ -360,11 +360,16 @@ CREATE TRIGGER passage_vectors_gone AFTER DELETE ON episodes BEGIN
 END;
 """
 
+# For retention: the facts of a group that ended before a time.
+_ENDED = """
+CREATE INDEX facts_ended ON facts (gid, invalid_ms, uuid) WHERE invalid_ms IS NOT NULL;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES,
+    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -28,6 +28,12 @@ _OPEN: LiteralString = (
 _SINCE: LiteralString = (
     "MATCH (x:KgErasure) WHERE x.asked_ms >= $p.asked_ms AND x.removed IS NOT NULL RETURN " + _PART
 )
+_ENDED_FACTS: LiteralString = """
+    <GROUP>
+    MATCH ()-[r:RELATES_TO]->()
+    WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.invalid_ms < $p.before_ms
+    RETURN r.uuid ORDER BY r.invalid_ms, r.uuid LIMIT $p.limit
+    """
 NOTE_REMOVED: LiteralString = """
     MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id})
     WHERE x.removed IS NULL
@@ -61,6 +67,10 @@ class Erasures(Base):
 
     async def erasures_since(self, asked_ms: int) -> list[Erasure]:
         return [_erasure(row) for row in await self._run(_SINCE, asked_ms=asked_ms)]
+
+    async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
+        rows = await self._run(_ENDED_FACTS, group_id=group_id, before_ms=before_ms, limit=limit)
+        return [uuid for (uuid,) in rows]
 
     async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
         noted = json.dumps(dict(counts))

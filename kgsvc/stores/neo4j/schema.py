@@ -200,6 +200,11 @@ _QUOTAS: tuple[LiteralString, ...] = (
     " REQUIRE (q.subject, q.counted, q.day) IS UNIQUE",
 )
 
+_ENDED: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_fact_ended IF NOT EXISTS FOR ()-[r:RELATES_TO]-()"
+    " ON (r.group_id, r.epoch, r.invalid_ms)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -218,6 +223,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _ERASURES,
     _DOCUMENTS,
     _QUOTAS,
+    _ENDED,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

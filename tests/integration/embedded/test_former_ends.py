@@ -26,6 +26,7 @@ async def test_they_become_part_of_the_relations_that_ended(
     for table in ("erasures", "documents", "document_chunks", "quotas", "quota_items", "passage_vectors"):
         db.execute(f"DROP TABLE {table}")
     db.execute("ALTER TABLE items DROP COLUMN request_id")
+    db.execute("DROP INDEX facts_ended")
     db.pragma("user_version", ENDS_SINCE - 1)
     db.close()
 

@@ -1,0 +1,112 @@
+"""What a group's retention no longer keeps is erased, a part at a time, each with a receipt."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+
+from kgsvc.access.audit import Audit
+from kgsvc.access.retention import Retention, retention_of
+from kgsvc.commands.cascades import erase_chunk
+from kgsvc.commands.core import Core
+from kgsvc.commands.documents import erase_chunks_of
+from kgsvc.commands.facts import delete_fact
+from kgsvc.domain.errors import KgError
+from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.stores.protocol import EpisodeCut
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S = 3_600.0
+_HOUR_MS = 3_600_000
+_AT_ONCE = 50  # episodes, documents and facts of one erasure, so that each is over soon
+_DOCUMENTS = 200  # that are looked at in one read
+_LAST = "\U0010ffff"
+_BODY_BYTES = 1 << 20  # of the episodes of one erasure
+
+
+class RetentionJob:
+    """Looks every hour. Several processes may: what one has erased, another does not find."""
+
+    def __init__(self, core: Core, policies: Sequence[Retention], audit: Audit | None = None) -> None:
+        self._core = core
+        self._policies = policies
+        self._audit = audit
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            try:
+                await self.step()
+            except KgError as error:
+                log.warning("retention cannot go on: %s", type(error).__name__)
+            await asyncio.sleep(_PAUSE_S)
+
+    async def step(self) -> None:
+        """Erase what is due. Raises StoreUnavailable."""
+        for group_id in await self._core.store.group_ids():
+            policy = retention_of(self._policies, group_id)
+            if policy is not None:
+                await self._group(group_id, policy)
+
+    async def _group(self, group_id: str, policy: Retention) -> None:
+        """One erasure after the other, until nothing is due."""
+        asked_ms = self._core.clock.now_ms()
+        horizons = policy.horizons(asked_ms - asked_ms % _HOUR_MS)
+        what = ":".join("" if each is None else str(each) for each in horizons)
+        due = await _due(self._core, group_id, *horizons)
+        while any(due):
+            erasure_id = self._core.new_id()
+            erasure = Erasure(erasure_id, group_id, ErasureKind.RETENTION, asked_ms, what)
+            await self._core.begin_erasures([erasure])
+            await erase_retained(self._core, erasure)
+            log.info("retention", extra={"group_id": group_id})
+            if self._audit is not None:
+                told = {"who": "retention", "operation": "Retention", "groups": [group_id]}
+                self._audit.note(told | {"uuids": [erasure_id], "outcome": "OK"})
+            left = await _due(self._core, group_id, *horizons)
+            if left == due:
+                break  # sent anew while this went on
+            due = left
+
+
+async def erase_retained(core: Core, erasure: Erasure) -> None:
+    """Carry out one part. May be repeated."""
+    group_id = erasure.group_id
+    before, ended = (int(each) if each else None for each in erasure.uuid.split(":"))
+    episodes, documents, facts = await _due(core, group_id, before, ended)
+    counts: Counter[str] = Counter()
+    for uuid in episodes:
+        counts += await erase_chunk(core, erasure, uuid)
+    for document_id in documents:
+        counts += await erase_chunks_of(core, erasure, document_id)
+    for uuid in facts:
+        counts["facts"] += await delete_fact(core, uuid, group_id)
+    await core.store.removed(erasure.erasure_id, group_id, counts)
+    core.activity.poke()
+
+
+Due = tuple[list[str], list[str], list[str]]
+
+
+async def _due(core: Core, group_id: str, before: int | None, ended: int | None) -> Due:
+    """Some episodes, documents and facts whose time is over."""
+    store = core.store
+    episodes, documents = [], []
+    if before is not None:
+        cut = EpisodeCut(upto=(before - 1, _LAST), max_bytes=_BODY_BYTES)
+        episodes = [each.uuid for each in await store.recent_episodes(group_id, _AT_ONCE, cut)]
+        documents = await _due_documents(core, group_id, before)
+    facts = [] if ended is None else await store.ended_facts(group_id, ended, _AT_ONCE)
+    return episodes, documents, facts
+
+
+async def _due_documents(core: Core, group_id: str, before: int) -> list[str]:
+    after = ""
+    while page := await core.store.documents(group_id, _DOCUMENTS, after):
+        if due := [each.document_id for each in page if each.revision.reference_ms < before]:
+            return due[:1]
+        after = page[-1].document_id
+    return []
