@@ -163,9 +163,9 @@ async def _start_worker(
     dispatcher = Dispatcher(group_work(jobs), core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     _background(stack, Revisions(core).run(), "revisions of documents")
-    if settings.retention.file is not None:
-        policies, audit = await _retention(settings.retention.file), await _audit(settings, stack)
-        _background(stack, RetentionJob(core, policies, audit).run(), "retention")
+    policies = () if settings.retention.file is None else await _retention(settings.retention.file)
+    job = RetentionJob(core, policies, settings.retention.undo_days, await _audit(settings, stack))
+    _background(stack, job.run(), "retention")
     stack.push_async_callback(dispatcher.drain)
     detector, describer = (
         Louvain(settings.communities.detection_s),
