@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from kgsvc.access.audit import Audit
 from kgsvc.access.retention import DAY_MS, Retention, retention_of
@@ -44,23 +44,30 @@ class RetentionJob:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            try:
-                await self.step()
-            except KgError as error:
-                log.warning("retention cannot go on: %s", type(error).__name__)
+            await self._tried(self.erase())
             await asyncio.sleep(_PAUSE_S)
+            await self._tried(self.collect())
 
-    async def step(self) -> None:
-        """Erase and collect what is due. Raises StoreUnavailable."""
-        for group_id in await self._core.store.group_ids():
+    async def _tried(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except KgError as error:
+            log.warning("retention cannot go on: %s", type(error).__name__)
+
+    async def erase(self) -> None:
+        """Erase what is due. Raises StoreUnavailable."""
+        for group_id in await self._core.store.group_ids() if self._policies else ():
             policy = retention_of(self._policies, group_id)
             if policy is not None:
                 await self._group(group_id, policy)
-            if self._undo_days:
-                before_ms = self._core.clock.now_ms() - self._undo_days * DAY_MS
-                await self._core.store.remove_builds(group_id, before_ms)
-                while await _collect_records(self._core, group_id, before_ms):
-                    pass
+
+    async def collect(self) -> None:
+        """Remove what would undo old merges and splits, and records of old builds. Raises StoreUnavailable."""
+        before_ms = self._core.clock.now_ms() - self._undo_days * DAY_MS
+        for group_id in await self._core.store.group_ids() if self._undo_days else ():
+            await self._core.store.remove_builds(group_id, before_ms)
+            while await _collect_records(self._core, group_id, before_ms):
+                pass
 
     async def _group(self, group_id: str, policy: Retention) -> None:
         """One erasure after the other, until nothing is due."""

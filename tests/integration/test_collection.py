@@ -26,10 +26,10 @@ async def test_old_merges_cannot_be_undone_and_are_still_known(store_spec: Store
         ada, bob = await g.pair()
         await g.write(facts=(fact("f1", ada, bob),))
         made = await merge_entity_nodes(core, group, ada.uuid, bob.uuid, key="once")
-        await RetentionJob(core_of(store, clock=Later()), (), undo_days=3).step()
+        await RetentionJob(core_of(store, clock=Later()), (), undo_days=3).collect()
         (record,) = await store.merged(bob.uuid, group)
         assert '"made"' in record.data, "too early"
-        await RetentionJob(core_of(store, clock=Later()), (), undo_days=1).step()
+        await RetentionJob(core_of(store, clock=Later()), (), undo_days=1).collect()
         (record,) = await store.merged(bob.uuid, group)
         assert (record.kept_uuid, record.data) == (ada.uuid, "{}")
         with pytest.raises(Conflict, match="was too long ago"):
