@@ -62,7 +62,7 @@ class RetentionJob:
                 await self._group(group_id, policy)
 
     async def collect(self) -> None:
-        """Remove what would undo old merges and splits, and records of old builds. Raises StoreUnavailable."""
+        """Remove what would undo old merges, and records of old builds. Raises StoreUnavailable."""
         before_ms = self._core.clock.now_ms() - self._undo_days * DAY_MS
         for group_id in await self._core.store.group_ids() if self._undo_days else ():
             await self._core.store.remove_builds(group_id, before_ms)
