@@ -351,6 +351,10 @@ class AdminStore(Protocol):
         """Create or upgrade the schema by numbered migrations, one migrator at a time; returns the version.
         StoreUnavailable when the store was written by a newer binary."""
 
+    async def keyed(self, fingerprint: int) -> int:
+        """The fingerprint of the key that digests in the store depend on (kgsvc.domain.model.keys), 0: of
+        none. A store without groups takes this one."""
+
     async def info(self) -> StoreInfo:
         """Reach the engine once and name it."""
 
