@@ -40,6 +40,7 @@ from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
 from kgsvc.commands.retention import RetentionJob
 from kgsvc.commands.revisions import Revisions
+from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
@@ -209,7 +210,9 @@ async def _start_server(
     erasures: Erasures,
     stack: AsyncExitStack,
 ) -> str:
-    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, models.cross_encoder)
+    spending = Spending(core.store, settings.quotas, core.clock)
+    encoder = None if models.cross_encoder is None else ChargedEncoder(models.cross_encoder, spending)
+    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder)
     stack.push_async_callback(search.close)
     erasures.drops(search.erase)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
@@ -221,7 +224,7 @@ async def _start_server(
     )
     access = await _access(settings, core.clock, stack)
     reader, cutters = Reader(settings.reading), Cutters(settings.documents)
-    answerer = models.answerer
+    answerer = None if models.answerer is None else ChargedAnswerer(models.answerer, spending)
     server = KgServer(core, Served(search, info, bounds, ontology, access, reader, cutters, answerer))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()

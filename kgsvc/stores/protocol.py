@@ -28,7 +28,7 @@ from kgsvc.domain.model.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model.quotas import Counter
+from kgsvc.domain.model.quotas import Allowance, Counter
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
@@ -107,6 +107,12 @@ class IntakeStore(Protocol):
         """What is counted under these counters of quotas; those that never were are absent. Of an item its
         tokens count as set aside until it ends, or as spent if that is more; from then on as spent. Its
         bytes count until its episode is removed."""
+
+    async def spend(
+        self, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
+    ) -> None:
+        """Count tokens of models that no item stands for; fewer than 0 are given back. QuotaExceeded if they
+        go beyond one of the allowances, and `within` asks for that: then nothing is counted."""
 
     async def receipt(self, receipt_id: str) -> Receipt | None:
         """A receipt with its items' present states; items gone with their episode show DELETED."""
