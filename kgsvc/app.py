@@ -40,6 +40,7 @@ from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
 from kgsvc.commands.retention import RetentionJob
 from kgsvc.commands.revisions import Revisions
+from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
 from kgsvc.communities.builder import CommunityBuilder
 from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
@@ -48,6 +49,7 @@ from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
+from kgsvc.domain.model.keys import fingerprint, use_key
 from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.jobs.groups import GroupJobs, Steps, group_work
@@ -63,6 +65,7 @@ from kgsvc.stores.protocol import Store
 
 log = logging.getLogger(__name__)
 _SAMPLE_S = 1.0
+_KEY_BYTES = 32
 
 
 @asynccontextmanager
@@ -79,6 +82,7 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         store = await open_store(settings)
         stack.push_async_callback(store.close)
         await store.migrate()
+        await _agree_on_key(settings, store)
         models = make_models(settings, metrics)
         stack.push_async_callback(models.close)
         core = _core(settings, counted(store, metrics), models, metrics, clock or SystemClock())
@@ -93,6 +97,25 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
             address = await _start_server(settings, core, models, ontology, erasures, stack)
         name = models.embedder.space if models.embedder else None
         yield Running(address, metrics_address, await core.store.info(), models.extractor.name, name)
+
+
+async def _agree_on_key(settings: Settings, store: Store) -> None:
+    """Raises ConfigError: the store was begun with another key."""
+    path, key = settings.store.digest_key, b""
+    if path is not None:
+        try:
+            key = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise ConfigError(f"store.digest_key: {path} cannot be read: {error.strerror}") from error
+        if len(key) < _KEY_BYTES:
+            raise ConfigError(
+                f"store.digest_key: {path} has {len(key)} bytes, at least {_KEY_BYTES} are needed"
+            )
+    use_key(key)
+    known = await store.keyed(fingerprint())
+    if known != fingerprint():
+        begun = "with another key" if known else "without a key, which cannot be added later"
+        raise ConfigError(f"store.digest_key: the store was begun {begun}")
 
 
 def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock) -> Core:
@@ -163,9 +186,9 @@ async def _start_worker(
     dispatcher = Dispatcher(group_work(jobs), core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     _background(stack, Revisions(core).run(), "revisions of documents")
-    if settings.retention.file is not None:
-        policies, audit = await _retention(settings.retention.file), await _audit(settings, stack)
-        _background(stack, RetentionJob(core, policies, audit).run(), "retention")
+    policies = () if settings.retention.file is None else await _retention(settings.retention.file)
+    job = RetentionJob(core, policies, settings.retention.undo_days, await _audit(settings, stack))
+    _background(stack, job.run(), "retention")
     stack.push_async_callback(dispatcher.drain)
     detector, describer = (
         Louvain(settings.communities.detection_s),
@@ -187,7 +210,9 @@ async def _start_server(
     erasures: Erasures,
     stack: AsyncExitStack,
 ) -> str:
-    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, models.cross_encoder)
+    spending = Spending(core.store, settings.quotas, core.clock)
+    encoder = None if models.cross_encoder is None else ChargedEncoder(models.cross_encoder, spending)
+    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder)
     stack.push_async_callback(search.close)
     erasures.drops(search.erase)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
@@ -199,7 +224,7 @@ async def _start_server(
     )
     access = await _access(settings, core.clock, stack)
     reader, cutters = Reader(settings.reading), Cutters(settings.documents)
-    answerer = models.answerer
+    answerer = None if models.answerer is None else ChargedAnswerer(models.answerer, spending)
     server = KgServer(core, Served(search, info, bounds, ontology, access, reader, cutters, answerer))
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()

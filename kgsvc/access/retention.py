@@ -14,11 +14,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from kgsvc.access.scopes import covers
 from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import FROM_ZERO
 
-_DAY_MS = 86_400_000
+DAY_MS = 86_400_000
 _DAYS = ("episodes_days", "ended_facts_days")
 
 
@@ -28,9 +30,10 @@ class RetentionError(KgError):
 
 @dataclass(frozen=True, slots=True)
 class RetentionSettings:
-    """What is erased by itself after a time."""
+    """What goes by itself after a time."""
 
     file: Path | None = None  # kgsvc.access.retention says what it holds
+    undo_days: Annotated[int, FROM_ZERO] = 90  # merges and splits can be undone; 0: for good
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Retention:
     def horizons(self, now_ms: int) -> tuple[int | None, int | None]:
         """Before which times episodes go, and facts that had ended by then."""
         episodes, facts = (
-            None if days is None else now_ms - days * _DAY_MS
+            None if days is None else now_ms - days * DAY_MS
             for days in (self.episodes_days, self.ended_facts_days)
         )
         return episodes, facts

@@ -26,6 +26,7 @@ from kgsvc.domain.names.merging import (
     unmerged_entity,
     unmerged_facts,
 )
+from kgsvc.domain.names.redacting import is_collected
 from kgsvc.domain.names.splitting import is_split
 from kgsvc.pipeline.joining import Joining, mentions_of
 from kgsvc.pipeline.summaries import summarised
@@ -83,6 +84,8 @@ async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
     if record is None or is_split(record):
         raise NotFound("there is no such merge", [Violation("merge_id", "names no merge of the group")])
     data: dict[str, Any] = json.loads(record.data)
+    if is_collected(data):
+        raise too_late("merge_id")
     view = await store.names(group_id, data["names"], [record.kept_uuid, record.merged_uuid])
     system_ms = core.system_ms(view.head)
     kept = _still_kept(view, record, data)
@@ -126,12 +129,18 @@ async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
     return Merged(returned, merge_id, sum(uuid in back for uuid in data["ends"]))
 
 
+def too_late(field: str) -> Conflict:
+    """What would undo it was collected."""
+    problem = "was too long ago: what is needed to undo it is no longer kept"
+    return Conflict(problem, [Violation(field, problem)])
+
+
 async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
     """The outcome when the idempotency key was used first. Raises NotFound without a merge of this id."""
     group_id, kept = view.head.group_id, view.by_uuid.get(keep)
     record = await core.store.merge(group_id, merge_id) if merge_id is not None else None
     if record is not None and kept is not None:
-        return Merged(kept, record.merge_id, len(json.loads(record.data)["ends"]))
+        return Merged(kept, record.merge_id, len(json.loads(record.data).get("ends", ())))
     named = [("keep_uuid", keep), ("merge_uuid", merged)]
     raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
 

@@ -1,20 +1,23 @@
-"""What a group's retention no longer keeps is erased, a part at a time, each with a receipt."""
+"""What a group's retention no longer keeps is erased, a part at a time, each with a receipt; what would undo
+old merges and splits, and the records of old builds, are collected."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from kgsvc.access.audit import Audit
-from kgsvc.access.retention import Retention, retention_of
+from kgsvc.access.retention import DAY_MS, Retention, retention_of
 from kgsvc.commands.cascades import erase_chunk
-from kgsvc.commands.core import Core
+from kgsvc.commands.core import Core, until_applied
 from kgsvc.commands.documents import erase_chunks_of
 from kgsvc.commands.facts import delete_fact
 from kgsvc.domain.errors import KgError
+from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.domain.names.redacting import WHOLE, collected
 from kgsvc.stores.protocol import EpisodeCut
 
 log = logging.getLogger(__name__)
@@ -30,26 +33,41 @@ _BODY_BYTES = 1 << 20  # of the episodes of one erasure
 class RetentionJob:
     """Looks every hour. Several processes may: what one has erased, another does not find."""
 
-    def __init__(self, core: Core, policies: Sequence[Retention], audit: Audit | None = None) -> None:
+    def __init__(
+        self, core: Core, policies: Sequence[Retention], undo_days: int = 0, audit: Audit | None = None
+    ) -> None:
         self._core = core
         self._policies = policies
+        self._undo_days = undo_days
         self._audit = audit
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            try:
-                await self.step()
-            except KgError as error:
-                log.warning("retention cannot go on: %s", type(error).__name__)
+            await self._tried(self.erase())
             await asyncio.sleep(_PAUSE_S)
+            await self._tried(self.collect())
 
-    async def step(self) -> None:
+    async def _tried(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except KgError as error:
+            log.warning("retention cannot go on: %s", type(error).__name__)
+
+    async def erase(self) -> None:
         """Erase what is due. Raises StoreUnavailable."""
-        for group_id in await self._core.store.group_ids():
+        for group_id in await self._core.store.group_ids() if self._policies else ():
             policy = retention_of(self._policies, group_id)
             if policy is not None:
                 await self._group(group_id, policy)
+
+    async def collect(self) -> None:
+        """Remove what would undo old merges, and records of old builds. Raises StoreUnavailable."""
+        before_ms = self._core.clock.now_ms() - self._undo_days * DAY_MS
+        for group_id in await self._core.store.group_ids() if self._undo_days else ():
+            await self._core.store.remove_builds(group_id, before_ms)
+            while await _collect_records(self._core, group_id, before_ms):
+                pass
 
     async def _group(self, group_id: str, policy: Retention) -> None:
         """One erasure after the other, until nothing is due."""
@@ -70,6 +88,25 @@ class RetentionJob:
             if left == due:
                 break  # sent anew while this went on
             due = left
+
+
+@until_applied
+async def _collect_records(core: Core, group_id: str, before_ms: int) -> bool:
+    """Take out of some records what would undo the merge or split; whether there were any."""
+    head = (await core.store.names(group_id, ())).head
+    whole = await core.store.merges_holding(group_id, WHOLE)
+    old = [record for record in whole if record.created_ms < before_ms][-_AT_ONCE:]
+    if not old:
+        return False
+    delta = GraphDelta(
+        group_id,
+        core.system_ms(head),
+        bumps_rev=False,
+        remove_merges=tuple(record.merge_id for record in old),
+        merges=tuple(map(collected, old)),
+    )
+    await core.apply(delta, head)
+    return True
 
 
 async def erase_retained(core: Core, erasure: Erasure) -> None:

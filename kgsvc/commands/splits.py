@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsvc.commands.core import Core, no_entities, until_applied
+from kgsvc.commands.merges import too_late
 from kgsvc.domain.errors import Conflict, InvalidArgument, LimitExceeded, NotFound, Violation
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
@@ -16,6 +17,7 @@ from kgsvc.domain.names.forgetting import Said, lost_tokens
 from kgsvc.domain.names.identity import lost_identities
 from kgsvc.domain.names.merging import Hanging, both, folded_apart, said_in, slots_of
 from kgsvc.domain.names.namesakes import namesake, namesakes_of, plain
+from kgsvc.domain.names.redacting import is_collected
 from kgsvc.domain.names.splitting import (
     Going,
     apart,
@@ -119,6 +121,8 @@ async def undo_split(core: Core, group_id: str, split_id: str) -> Rejoined:
         problem = "one of the two entities was deleted, or merged into another"
         raise Conflict(problem, [Violation("split_id", problem)])
     data: dict[str, Any] = json.loads(record.data)
+    if is_collected(data):
+        raise too_late("split_id")
     hanging = await _hanging(core, other, "split_id")
     delta = await _put_back(core, entity, other, hanging, data, core.system_ms(view.head))
     delta = replace(delta, remove_merges=(split_id,))
@@ -264,7 +268,7 @@ async def _first_outcome(core: Core, record: MergeRecord) -> Split:
     entity = view.by_uuid.get(record.merged_uuid)
     if entity is None:
         raise Conflict("the idempotency key was used for an entity that no longer exists")
-    return Split(entity, record.merge_id, tuple(json.loads(record.data)["facts"]))
+    return Split(entity, record.merge_id, tuple(json.loads(record.data).get("facts", ())))
 
 
 async def _edges(

@@ -87,6 +87,7 @@ class StoreSettings:
     neo4j_password: str = field(default="", repr=False)
     neo4j_database: str = "neo4j"
     erasure_ledger: Path | None = None  # a file outside of backups, from which erasures are repeated
+    digest_key: Path | None = None  # a file outside of backups, which digests and uuids depend on
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO
+
+from kgsvc.domain.model.keys import Digest
 
 _IN_MEMORY_BYTES = 1024 * 1024  # more of a text is in a file, which has no name and ends with the process
 _BLOCK = 64 * 1024
@@ -19,11 +19,12 @@ class TextFile:
     def __init__(self) -> None:
         self.size = 0  # in bytes
         self.chars = 0
+        self.content_hash = ""  # of "document" and the text, by kgsvc.domain.model.keys.digest
         self.is_blank = True
         self.has_nul = False
         self._file: IO[bytes] | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._hash = hashlib.sha256(b'["document","')
+        self._digest = Digest("document")
 
     @classmethod
     def of(cls, text: str) -> TextFile:
@@ -45,12 +46,7 @@ class TextFile:
     def end(self) -> None:
         """That was all. Raises UnicodeDecodeError: the last character is not whole."""
         self._take(self._decoder.decode(b"", final=True))
-        self._hash.update(b'"]')
-
-    @property
-    def content_hash(self) -> str:
-        """What kgsvc.domain.model.keys.digest makes of "document" and the text."""
-        return self._hash.hexdigest()[:40]
+        self.content_hash = self._digest.end()
 
     def blocks(self) -> Iterator[bytes]:
         """All of it from the start."""
@@ -79,4 +75,4 @@ class TextFile:
         self.chars += len(text)
         self.is_blank = self.is_blank and not text.strip()
         self.has_nul = self.has_nul or "\0" in text
-        self._hash.update(json.dumps(text, ensure_ascii=False)[1:-1].encode())
+        self._digest.add(text)

@@ -38,6 +38,9 @@ class BuildStore(Protocol):
     async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
         """The build, None if the group has none of this id."""
 
+    async def remove_builds(self, group_id: str, before_ms: int) -> int:
+        """Forget builds that were over before this time, but the one whose communities are read; how many."""
+
     async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
         """Builds that are not over and not put off beyond `now_ms`, the longest waiting first."""
 

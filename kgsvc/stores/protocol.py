@@ -28,7 +28,7 @@ from kgsvc.domain.model.items import (
     Receipt,
     Transition,
 )
-from kgsvc.domain.model.quotas import Counter
+from kgsvc.domain.model.quotas import Allowance, Counter
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
@@ -107,6 +107,12 @@ class IntakeStore(Protocol):
         """What is counted under these counters of quotas; those that never were are absent. Of an item its
         tokens count as set aside until it ends, or as spent if that is more; from then on as spent. Its
         bytes count until its episode is removed."""
+
+    async def spend(
+        self, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
+    ) -> None:
+        """Count tokens of models that no item stands for; fewer than 0 are given back. QuotaExceeded if they
+        go beyond one of the allowances, and `within` asks for that: then nothing is counted."""
 
     async def receipt(self, receipt_id: str) -> Receipt | None:
         """A receipt with its items' present states; items gone with their episode show DELETED."""
@@ -350,6 +356,10 @@ class AdminStore(Protocol):
     async def migrate(self) -> int:
         """Create or upgrade the schema by numbered migrations, one migrator at a time; returns the version.
         StoreUnavailable when the store was written by a newer binary."""
+
+    async def keyed(self, fingerprint: int) -> int:
+        """The fingerprint of the key that digests in the store depend on (kgsvc.domain.model.keys), 0: of
+        none. A store without groups takes this one."""
 
     async def info(self) -> StoreInfo:
         """Reach the engine once and name it."""

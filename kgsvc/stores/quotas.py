@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kgsvc.domain.errors import QuotaExceeded
 from kgsvc.domain.model.items import AcceptBatch, NewItem
-from kgsvc.domain.model.quotas import DAY_MS, Counted, Counter
+from kgsvc.domain.model.quotas import DAY_MS, Allowance, Counted, Counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,20 @@ def charges_of(
         if used.get(counter, 0) + amount > each.limit:
             raise QuotaExceeded(each.name, each.retry_after_ms(batch.now_ms))
         charges[counter] = amount
+    return charges
+
+
+def spending_of(
+    allowances: Iterable[Allowance], tokens: int, now_ms: int, used: Mapping[Counter, int] | None
+) -> dict[Counter, int]:
+    """What tokens add to the counters. QuotaExceeded: more than is left of one of them, where `used` is
+    given."""
+    charges: dict[Counter, int] = {}
+    for each in allowances:
+        counter = each.counter(now_ms)
+        if used is not None and used.get(counter, 0) + tokens > each.limit:
+            raise QuotaExceeded(each.name, each.retry_after_ms(now_ms))
+        charges[counter] = tokens
     return charges
 
 

@@ -1,6 +1,7 @@
 """Quotas hold over processes and crashes, and whoever exceeds them hinders nobody else."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ from google.rpc import error_details_pb2, status_pb2
 
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.access import HOUR_MS, Guarded, guarded
+from tests.acceptance.asking import ask, will_say
 from tests.acceptance.saying import JAN, fact, telling
 from tests.acceptance.shared import OFFLINE, scripted
-from tests.support.client import Client, episode
-from tests.support.scripted_openai import ScriptedOpenAI, hanging
+from tests.support.client import CALL_S, Client, episode
+from tests.support.contract import request_of
+from tests.support.scripted_openai import ScriptedOpenAI, hanging, stalling
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, opened
 
@@ -152,6 +155,45 @@ async def test_model_tokens_are_set_aside_and_then_settled(
             assert await store.used([counter]) == {counter: spent}
         await second.run(1, 1)
         assert len(second.accepted) == 1
+
+
+async def test_who_asks_pays_for_the_answer(
+    alone: StoreSpec, group: str, tmp_path: Path, patient_model: ScriptedOpenAI
+) -> None:
+    """What an answer cost; of one that was cancelled what was set aside for it."""
+    name, aside = "quotas.group_model_tokens_a_day", 20_000
+    settings = {**scripted(patient_model), **alone.settings, name: "40000"}
+    settings["quotas.reserved_tokens"] = str(aside)
+    async with (
+        Service(settings, tmp_path) as service,
+        Client(service.address) as client,
+        opened(alone) as store,
+    ):
+
+        async def used() -> int:
+            day = time.time_ns() // (24 * HOUR_MS * 1_000_000)
+            counters = [(f"group {group}", "model_tokens", each) for each in (day - 1, day)]
+            return sum((await store.used(counters)).values())
+
+        await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob"), uuid="a")])
+        before = await used()
+        will_say(patient_model, "Ann knows Bob [1].")
+        _, answer = await ask(client, group, "Whom does Ann know?")
+        cost = answer.usage.prompt_tokens + answer.usage.completion_tokens
+        assert cost > 0
+        assert await used() == before + cost
+        will_say(patient_model, stalling("Ann knows Bob, and has known Bob for a very long time."))
+        request = request_of("Ask", group_ids=[group], question="Whom does Ann know?")
+        left, call = patient_model.left, client.retrieval.Ask(request, timeout=CALL_S)
+        await call.read()
+        call.cancel()
+        async with asyncio.timeout(CALL_S):
+            while patient_model.left == left:  # noqa: ASYNC110  the server's event
+                await asyncio.sleep(0.01)
+        assert aside < await used() - before - cost < aside + 2_000
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await ask(client, group, "Whom does Ann know?")
+        assert refusal(caught.value).limit == name
 
 
 async def test_deleting_makes_room_for_bytes(alone: StoreSpec, group: str, tmp_path: Path) -> None:

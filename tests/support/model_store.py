@@ -146,6 +146,9 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     async def migrate(self) -> int:
         return 1
 
+    async def keyed(self, fingerprint: int) -> int:
+        return 0
+
     async def info(self) -> StoreInfo:
         return StoreInfo("model", "1", 1)
 

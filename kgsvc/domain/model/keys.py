@@ -5,18 +5,59 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from kgsvc.domain.model.graph import Episode, FactKind
 from kgsvc.domain.text import normalise, normalise_body, remembered
 
 _NAMESPACE = bytes.fromhex("6b6773766300400080006b6773766300")
+_key = b""
+
+
+class _Hash(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+
+    def digest(self) -> bytes: ...
+
+    def hexdigest(self) -> str: ...
+
+
+def use_key(key: bytes) -> None:
+    """From here on all digests and uuids that this process makes depend on the key: who does not know it
+    cannot tell from what is left of an erased text whether a guess is right. Empty: on no key."""
+    global _key  # noqa: PLW0603 - one of a process, set before it serves: the same for all that it stores
+    _key = hashlib.sha512(key).digest() if key else b""
+
+
+def fingerprint() -> int:
+    """By which the key of a store is told from another; 0: no key. Says nothing of the key itself."""
+    return int.from_bytes(_hash().digest()[:6]) if _key else 0
+
+
+def _hash(data: bytes = b"") -> _Hash:
+    return hashlib.blake2b(data, key=_key) if _key else hashlib.sha256(data)
+
+
+class Digest:
+    """What `digest` makes of a kind and a text, where the text comes in pieces."""
+
+    def __init__(self, kind: str) -> None:
+        self._hash = _hash(f'["{kind}","'.encode())
+
+    def add(self, piece: str) -> None:
+        """The next piece of the text."""
+        self._hash.update(json.dumps(piece, ensure_ascii=False)[1:-1].encode())
+
+    def end(self) -> str:
+        """The digest."""
+        self._hash.update(b'"]')
+        return self._hash.hexdigest()[:40]
 
 
 def digest(*parts: object) -> str:
     """A stable hash over a tuple of JSON values; parts cannot run into each other."""
     text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:40]
+    return _hash(text.encode()).hexdigest()[:40]
 
 
 def mint(kind: str, group_id: str, key: str, taken: Collection[str] = ()) -> str:
@@ -30,7 +71,9 @@ def mint(kind: str, group_id: str, key: str, taken: Collection[str] = ()) -> str
 def minted(kind: str, group_id: str, key: str, salt: int) -> str:
     """The uuid with one salt: a version 5 uuid, made here because uuid.uuid5 takes four times as long."""
     seed = f"{kind}:{len(group_id)}:{group_id}:{len(key)}:{key}:{salt}"
-    raw = bytearray(hashlib.sha1(_NAMESPACE + seed.encode(), usedforsecurity=False).digest()[:16])
+    data = _NAMESPACE + seed.encode()
+    made = _hash(data) if _key else hashlib.sha1(data, usedforsecurity=False)
+    raw = bytearray(made.digest()[:16])
     raw[6] = (raw[6] & 0x0F) | 0x50
     raw[8] = (raw[8] & 0x3F) | 0x80
     text = raw.hex()

@@ -36,6 +36,10 @@ def marks(episode_uuid: str) -> str:
     return json.dumps(episode_uuid, ensure_ascii=False)[1:]
 
 
+# Is in the data of every record that was not collected.
+WHOLE = '"made":'
+
+
 def redacted(record: MergeRecord, leaving: Leaving) -> MergeRecord | None:
     """The record as if the episode had never spoken; None: then there is nothing to take back."""
     data: dict[str, Any] = json.loads(record.data)
@@ -52,6 +56,17 @@ def redacted(record: MergeRecord, leaving: Leaving) -> MergeRecord | None:
     }
     data["made"] = {uuid: _others(made, leaving.episode) for uuid, made in data["made"].items()}
     return replace(record, data=json.dumps(data, ensure_ascii=False))
+
+
+def collected(record: MergeRecord) -> MergeRecord:
+    """The record without what is needed to take the merge or split back; who went where stays."""
+    data: dict[str, Any] = json.loads(record.data)
+    return replace(record, data=json.dumps({"split": data["split"]} if "split" in data else {}))
+
+
+def is_collected(data: Mapping[str, Any]) -> bool:
+    """Whether the data of a record is what `collected` left."""
+    return "made" not in data
 
 
 def _unnamed(data: Mapping[str, Any], leaving: Leaving) -> dict[str, Any]:

@@ -81,6 +81,19 @@ async def a_group_has_one_build_at_a_time(g: Scratch) -> None:
     expect((await _requested(g)).build_id != first.build_id, "request_builds: after the first")
 
 
+async def old_builds_are_forgotten_but_the_one_that_is_read(g: Scratch) -> None:
+    """Nor one that is under way, or that was over later."""
+    first = await _requested(g)
+    await g.store.publish(await _leased(g), LATER)
+    second = await _requested(g)
+    equal(await g.store.remove_builds(g.id, LATER + 1), 0, "remove_builds: what is read or under way")
+    await g.store.publish(await _leased(g), LATER)
+    equal(await g.store.remove_builds(g.id, LATER), 0, "remove_builds: too early")
+    equal(await g.store.remove_builds(g.id, LATER + 1), 1, "remove_builds: the former one")
+    equal(await g.store.build(g.id, first.build_id), None, "remove_builds: it is gone")
+    expect(await g.store.build(g.id, second.build_id) is not None, "remove_builds: the one that is read")
+
+
 async def a_key_keeps_its_build(g: Scratch) -> None:
     """A known key gives its build even after that is over; with other input it is a Conflict, and then
     nothing of the call is recorded."""

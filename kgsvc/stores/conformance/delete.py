@@ -182,6 +182,7 @@ async def migrate_may_run_again(g: Scratch) -> None:
     before = await g.store.dump(g.id)
     version = await g.store.migrate()
     equal(await g.store.migrate(), version, "migrate: run again")
+    equal(await g.store.keyed(7), await g.store.keyed(8), "keyed: a store with groups keeps what it has")
     info = await g.store.info()
     equal(info.schema_version, version, "info: schema_version")
     expect(bool(info.kind and info.version), f"info: {info}")

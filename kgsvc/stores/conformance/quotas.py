@@ -56,6 +56,23 @@ async def new_items_are_counted_up_to_the_limit(g: Scratch) -> None:
     equal(await _counted(g, allowed, NOW + DAY_MS), 1, "used: of the next day")
 
 
+async def tokens_that_no_item_stands_for_are_counted_too(g: Scratch) -> None:
+    """Within every limit or not at all; what is settled is counted whatever is left."""
+    wide, narrow = _allowance(Counted.MODEL_TOKENS, 100), _allowance(Counted.MODEL_TOKENS, 50)
+    await g.store.spend([wide, narrow], 40, NOW)
+    try:
+        await g.store.spend([wide, narrow], 11, NOW)
+    except QuotaExceeded as error:
+        equal(error.limit, narrow.name, "spend: beyond a limit")
+    else:
+        expect(False, "spend: beyond a limit")
+    equal((await _counted(g, wide), await _counted(g, narrow)), (40, 40), "spend: nothing of what is refused")
+    await g.store.spend([wide, narrow], 30, NOW, within=False)
+    equal(await _counted(g, narrow), 70, "spend: what is settled")
+    await g.store.spend([wide, narrow], -60, NOW, within=False)
+    equal(await _counted(g, wide), 10, "spend: given back")
+
+
 async def duplicates_are_free(g: Scratch) -> None:
     """What is there already, or known by its key, is answered though nothing is left."""
     allowed = _allowance(Counted.ITEMS, 1)

@@ -181,6 +181,16 @@ def _fill_name_tokens(db: apsw.Connection) -> None:
         write_name_tokens(db, gid, [(term, uuid) for term in name_terms(key)])
 
 
+def _keyed(db: apsw.Connection, fingerprint: int) -> int:
+    sql = """
+        INSERT INTO versions (name, value)
+        SELECT 'digest_key', CASE WHEN EXISTS (SELECT 1 FROM groups) THEN 0 ELSE ? END
+        WHERE NOT EXISTS (SELECT 1 FROM versions WHERE name = 'digest_key')
+        """
+    db.execute(sql, (fingerprint,))
+    return int(one_row(db, "SELECT value FROM versions WHERE name = 'digest_key'")[0])
+
+
 def _info(db: apsw.Connection) -> StoreInfo:
     version = int(one_row(db, "PRAGMA user_version")[0])
     return StoreInfo("embedded", f"SQLite {apsw.sqlite_lib_version()}", version)
@@ -218,6 +228,7 @@ def _ontology(db: apsw.Connection, group_id: str) -> str | None:
 class EmbeddedAdmin(EmbeddedErasures):
     """AdminStore, ErasureStore."""
 
+    keyed = writing(_keyed)
     info = reading(_info)
     group_ids = reading(_group_ids)
     put_ontology = writing(_put_ontology)

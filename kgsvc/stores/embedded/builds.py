@@ -19,7 +19,7 @@ from kgsvc.domain.model.communities import (
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
-from kgsvc.stores.embedded.rows import Row, all_rows, first_row, json_list, make_group
+from kgsvc.stores.embedded.rows import Row, all_rows, first_row, group_of, json_list, make_group
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _BUILD = """
@@ -86,6 +86,16 @@ def _build(db: apsw.Connection, group_id: str, build_id: str) -> CommunityBuild 
 
 def _build_of(row: Row) -> CommunityBuild:
     return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
+
+
+def _remove_builds(db: apsw.Connection, group_id: str, before_ms: int) -> int:
+    sql = """
+        DELETE FROM community_builds AS b WHERE b.gid = ? AND b.next_ms IS NULL AND b.updated_ms < ?
+            AND NOT EXISTS (SELECT 1 FROM community_current c WHERE c.gid = b.gid AND c.build_id = b.build_id)
+            AND NOT EXISTS (SELECT 1 FROM communities c WHERE c.gid = b.gid AND c.build_id = b.build_id)
+        """
+    db.execute(sql, (group_of(db, group_id).gid, before_ms))
+    return db.changes()
 
 
 def _open_builds(db: apsw.Connection, now_ms: int, limit: int) -> list[BuildWork]:
@@ -188,6 +198,7 @@ class EmbeddedBuilds(EmbeddedBase):
 
     request_builds = writing(_request_builds)
     build = reading(_build)
+    remove_builds = writing(_remove_builds)
     open_builds = reading(_open_builds)
     claim_build = writing(_claim_build)
     renew_build = writing(_renew_build)

@@ -22,7 +22,7 @@ from kgsvc.stores.admission import (
     key_of,
     of_deleted_group,
 )
-from kgsvc.stores.embedded.quotas import held_rows, read_used, write_charges
+from kgsvc.stores.embedded.quotas import held_rows, read_used, spend, write_charges
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -350,6 +350,7 @@ class EmbeddedIntake(EmbeddedBase):
 
     accept = writing(_accept)
     used = reading(read_used)
+    spend = writing(spend)
     receipt = reading(_receipt)
     list_items = reading(_list_items)
     retry_items = writing(_retry_items)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 import apsw
 
 from kgsvc.domain.model.items import AcceptBatch, NewItem
-from kgsvc.domain.model.quotas import Counter
+from kgsvc.domain.model.quotas import Allowance, Counter
 from kgsvc.stores.embedded.rows import Row, first_row
-from kgsvc.stores.quotas import holding_of
+from kgsvc.stores.quotas import holding_of, spending_of
 
 _DAYS_KEPT = 2  # processes' clocks may differ
 
@@ -19,6 +19,14 @@ def read_used(db: apsw.Connection, counters: Collection[Counter]) -> dict[Counte
     sql = "SELECT used FROM quotas WHERE subject = ? AND counted = ? AND day = ?"
     found = {counter: first_row(db, sql, counter) for counter in counters}
     return {counter: row[0] for counter, row in found.items() if row is not None}
+
+
+def spend(
+    db: apsw.Connection, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
+) -> None:
+    """See IntakeStore."""
+    used = read_used(db, [each.counter(now_ms) for each in allowances]) if within else None
+    write_charges(db, spending_of(allowances, tokens, now_ms, used), ())
 
 
 def held_rows(row_id: int, batch: AcceptBatch, item: NewItem) -> list[Row]:

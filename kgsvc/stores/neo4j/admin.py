@@ -36,6 +36,13 @@ _SCHEMA_SET: LiteralString = """
     SET s.version = $p.version, s.normaliser = $p.normaliser, s.tokeniser = $p.tokeniser
     """
 _SCHEMA_VERSION: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'}) RETURN s.version"
+_KEYED: LiteralString = """
+    OPTIONAL MATCH (g:KgGroup) USING INDEX g:KgGroup(group_id) WHERE g.group_id > ''
+    WITH g LIMIT 1
+    MATCH (s:KgSchema {name: 'kgsvc'})
+    SET s.digest_key = coalesce(s.digest_key, CASE WHEN g IS NULL THEN $p.fingerprint ELSE 0 END)
+    RETURN s.digest_key
+    """
 _AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(3600)"
 _ENGINE: LiteralString = (
     "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'"
@@ -212,6 +219,9 @@ class Admin(CandidateReads, FormerEnds, Erasures):
     async def _step(self, statement: LiteralString) -> None:
         async with self._driver.session(database=self._database) as session:
             await (await session.run(Query(statement, timeout=_MIGRATION_S))).consume()
+
+    async def keyed(self, fingerprint: int) -> int:
+        return int((await self._run(_KEYED, fingerprint=fingerprint))[0][0])
 
     async def info(self) -> StoreInfo:
         """Schema version 0: not migrated yet."""

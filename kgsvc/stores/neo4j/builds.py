@@ -71,6 +71,15 @@ _OPEN: LiteralString = """
     ORDER BY b.next_ms, b.build_id LIMIT $p.limit
     """
 
+_REMOVE_BUILDS: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(group_id, epoch, build_id)
+    WHERE b.group_id = $p.group_id AND b.epoch = g.epoch AND b.build_id IS NOT NULL AND b.next_ms IS NULL
+        AND b.updated_ms < $p.before_ms AND b.build_id <> coalesce(g.communities, '')
+    DELETE b
+    RETURN count(*)
+    """
+
 # `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
 _CLAIM_BUILD: LiteralString = """
     MATCH (g:KgGroup {group_id: $p.group_id})
@@ -122,6 +131,10 @@ class Builds(Base):
     async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
         rows = await self._run(_READ_BUILD, group_id=group_id, build_id=build_id)
         return _build_of(rows[0]) if rows else None
+
+    async def remove_builds(self, group_id: str, before_ms: int) -> int:
+        rows = await self._run(_REMOVE_BUILDS, group_id=group_id, before_ms=before_ms)
+        return int(rows[0][0])
 
     async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
         return [BuildWork(*row) for row in await self._run(_OPEN, now_ms=now_ms, limit=limit)]

@@ -4,13 +4,13 @@ before it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.items import AcceptBatch, NewItem
-from kgsvc.domain.model.quotas import Counter
-from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.quotas import holding_of
+from kgsvc.domain.model.quotas import Allowance, Counter
+from kgsvc.stores.neo4j.base import Base, Tx
+from kgsvc.stores.quotas import holding_of, spending_of
 
 _DAYS_KEPT = 2  # processes' clocks may differ
 
@@ -123,9 +123,23 @@ def charging(charges: Mapping[Counter, int]) -> dict[str, Any]:
 
 
 class Quotas(Base):
-    """IntakeStore.used."""
+    """IntakeStore.used and spend."""
 
     async def used(self, counters: Collection[Counter]) -> dict[Counter, int]:
         """See IntakeStore."""
         rows = await self._run(_USED, counters=[list(counter) for counter in counters])
         return {(row[0], row[1], row[2]): used for row, used in rows}
+
+    async def spend(
+        self, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
+    ) -> None:
+        """See IntakeStore."""
+        counters = [list(counter) for counter in sorted(each.counter(now_ms) for each in allowances)]
+
+        async def counted(tx: Tx) -> None:
+            locked = await tx.run(LOCK_USED, counters=counters)
+            used = {(row[0], row[1], row[2]): amount for row, amount in locked}
+            charges = spending_of(allowances, tokens, now_ms, used if within else None)
+            await tx.run(CHARGE, **charging(charges))
+
+        await self._transact(counted)
