@@ -36,6 +36,7 @@ async def tenants(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
     async with guarded(tmp_path_factory.mktemp("quotas"), mutual=False, **limits) as made:
         for name in ("noisy", "quiet", "wide"):
             await made.add(name, {f"{name}/": "write"}, HOUR_MS)
+            await made.taken_over(name)
         yield made
 
 
