@@ -8,6 +8,7 @@ from tests.acceptance.saying import FEB, JAN, MAR
 from tests.acceptance.test_documents import SCRIPT as reads_documents
 from tests.acceptance.test_documents import chunks, paragraph, read, text
 from tests.support.client import Client, message, timestamp
+from tests.support.scripted_openai import ScriptedOpenAI
 
 SETTINGS = {"documents.token_size": "400", "documents.overlap": "20"}
 SCRIPT = reads_documents
@@ -27,6 +28,20 @@ async def booked(client: Client, group: str) -> str:
     holding = [each.chunk_id for each in await chunks(client, group) if WANTED in each.content]
     assert len(holding) == 1
     return holding[0]
+
+
+async def test_each_text_is_embedded_once(client: Client, group: str, model: ScriptedOpenAI) -> None:
+    """Names of entities, texts of facts, passages of chunks: also when the document is sent again."""
+    before = len(model.embeddings)
+    content = text(*(paragraph(n, f"Person{n} KNOWS Friend{n % 3}") for n in range(20)))
+    await read(client, group, content)
+    await read(client, group, content, FEB)
+    asked = [each for request in model.embeddings[before:] for each in request.body["input"]]
+    facts = {each.fact for each in await client.search(group, "knows", max_facts=100)}
+    assert len(facts) == 20
+    assert {*facts, "Friend0", "Person19"} <= set(asked)
+    assert any("paragraph number 7" in each for each in asked)
+    assert sorted(asked) == sorted(set(asked))
 
 
 async def test_chunks_are_found_by_words_with_their_place(client: Client, group: str) -> None:
