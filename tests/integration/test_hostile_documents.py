@@ -105,14 +105,20 @@ async def test_two_hundred_hostile_files_fail_alone(
         sent = {
             file.name: [file.data[at : at + PIECE] for at in range(0, len(file.data), PIECE)] for file in mine
         }
-        answers = await stream(client, group, **sent, **{name: [data] for name, data in good.items()})
-        for file, answer in zip(mine, answers, strict=False):
+        paths = list(sent)
+        for at, (name, data) in enumerate(good.items(), 1):
+            sent[name] = [data]
+            paths.insert(at * len(mine) // 4 + at, name)
+        streamed = await stream(client, group, **{path: sent[path] for path in paths})
+        by_path = dict(zip(paths, streamed, strict=True))
+        for file in mine:
+            answer = by_path[file.name]
             assert answer.error.error_code == "INVALID_ARGUMENT", file.name
             reasons = [violation.description for violation in answer.error.field_violations]
             assert any(re.match(f"{re.escape(file.name)}: (?:{file.reason})", why) for why in reasons), str(
                 reasons
             )
-        assert [bool(answer.document.document_id) for answer in answers[len(mine) :]] == [True] * len(good)
+        assert all(by_path[name].document.document_id for name in good)
 
     async with (
         Service(store_spec.settings | SETTINGS, tmp_path) as service,
