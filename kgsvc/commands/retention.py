@@ -71,12 +71,13 @@ class RetentionJob:
 
     async def _group(self, group_id: str, policy: Retention) -> None:
         """One erasure after the other, until nothing is due."""
-        asked_ms = self._core.clock.now_ms()
-        horizons = policy.horizons(asked_ms - asked_ms % _HOUR_MS)
+        began_ms = self._core.clock.now_ms()
+        horizons = policy.horizons(began_ms - began_ms % _HOUR_MS)
         what = ":".join("" if each is None else str(each) for each in horizons)
         due = await _due(self._core, group_id, *horizons)
         while any(due):
             erasure_id = self._core.new_id()
+            asked_ms = self._core.clock.now_ms()  # of this part: other processes drop what is recent
             erasure = Erasure(erasure_id, group_id, ErasureKind.RETENTION, asked_ms, what)
             await self._core.begin_erasures([erasure])
             await erase_retained(self._core, erasure)
