@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.commands.core import Core, the_one, until_applied
@@ -141,11 +141,7 @@ async def _cascade(
         facts=tuple(called(fact, renamed) for fact in (facts | quoting).values()),
         names=heirs(namesakes, loose),
         remove_names=tuple(key for each in left for key in each.names),
-        remove_name_tokens=tuple(
-            (token, each.entity.uuid)
-            for each, entity in zip(left, kept, strict=True)
-            for token in {*each.tokens, *lost_identities(entity, each.entity)}
-        ),
+        remove_name_tokens=_lost_tokens(left, kept),
         unsaid=tuple(sorted({*vectors, *(each.entity.uuid for each in left if each.names)})),
         remove_facts=without.removed,
         remove_entities=tuple(sorted(loose)),
@@ -161,6 +157,15 @@ async def _cascade(
     erased = None if part else Erased(erasure.erasure_id, counts)
     await core.apply(replace(delta, erased=erased), head)
     return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id), counts
+
+
+def _lost_tokens(left: Sequence[Forgotten], kept: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
+    """Tokens by which entities were found, and are no more."""
+    return tuple(
+        (token, each.entity.uuid)
+        for each, entity in zip(left, kept, strict=True)
+        for token in {*each.tokens, *lost_identities(entity, each.entity)}
+    )
 
 
 def _counts(delta: GraphDelta, reworded: Collection[str]) -> dict[str, int]:

@@ -58,8 +58,8 @@ class RetentionJob:
         """Erase what is due. Raises StoreUnavailable."""
         for group_id in await self._core.store.group_ids() if self._policies else ():
             policy = retention_of(self._policies, group_id)
-            if policy is not None:
-                await self._group(group_id, policy)
+            if policy is not None:  # a group that fails holds up no other
+                await self._tried(self._group(group_id, policy))
 
     async def collect(self) -> None:
         """Remove what would undo old merges, and records of old builds. Raises StoreUnavailable."""
@@ -79,12 +79,12 @@ class RetentionJob:
             erasure_id = self._core.new_id()
             asked_ms = self._core.clock.now_ms()  # of this part: other processes drop what is recent
             erasure = Erasure(erasure_id, group_id, ErasureKind.RETENTION, asked_ms, what)
+            if self._audit is not None:  # first: whoever carries it on after a crash tells no id
+                told = {"who": "retention", "operation": "Retention", "groups": [group_id]}
+                self._audit.note(told | {"uuids": [erasure_id], "outcome": "begun"})
             await self._core.begin_erasures([erasure])
             await erase_retained(self._core, erasure)
             log.info("retention", extra={"group_id": group_id})
-            if self._audit is not None:
-                told = {"who": "retention", "operation": "Retention", "groups": [group_id]}
-                self._audit.note(told | {"uuids": [erasure_id], "outcome": "OK"})
             left = await _due(self._core, group_id, *horizons)
             if left == due:
                 break  # sent anew while this went on

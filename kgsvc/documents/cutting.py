@@ -21,8 +21,6 @@ _AT_ONCE = 2
 _IDLE_S = 10.0
 _DEADLINE_S = 300.0  # of one document; 64 MiB take some ten seconds
 _LINE_BYTES = 64 * 1024 * 1024  # of an answer, which is a chunk without its text: headings may be long
-
-
 _DIED = "cannot be cut into chunks: it takes too much memory, or the process that cuts was killed"
 
 
@@ -87,7 +85,7 @@ class Cutters:
             "changed": former is not None,
         }
         async with self._turns:
-            cutter = self._idle.pop() if self._idle else await _Cutter.started()
+            cutter = self._rested() or await _Cutter.started()
             done = False
             try:
                 async with asyncio.timeout(_DEADLINE_S):
@@ -102,6 +100,14 @@ class Cutters:
                 else:
                     await cutter.end()
         return found
+
+    def _rested(self) -> _Cutter | None:
+        """One that rests; not one that was killed meanwhile, which is no fault of the next document."""
+        while self._idle:
+            if (cutter := self._idle.pop()).runs:
+                return cutter
+            cutter.stop_resting()
+        return None
 
     def _forget(self, cutter: _Cutter) -> None:
         self._idle.remove(cutter)
@@ -127,8 +133,7 @@ class _Cutter:
     async def cut(
         self, asked: Mapping[str, Any], text: TextFile, former: AsyncIterator[FormerChunk] | None
     ) -> list[CutChunk]:
-        if self._rests is not None:
-            self._rests.cancel()
+        self.stop_resting()
         asking = asyncio.create_task(self._ask(asked, text, former))
         answering = asyncio.create_task(self._answer())
         try:
@@ -185,10 +190,19 @@ class _Cutter:
 
         self._rests = asyncio.get_running_loop().call_later(seconds, over)
 
-    async def end(self) -> None:
-        """Kill it, if it still runs."""
+    @property
+    def runs(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.returncode is None
+
+    def stop_resting(self) -> None:
+        """The end of its rest does nothing any more."""
         if self._rests is not None:
             self._rests.cancel()
+
+    async def end(self) -> None:
+        """Kill it, if it still runs."""
+        self.stop_resting()
         if self._process.returncode is None:
             self._process.kill()
             await self._process.wait()

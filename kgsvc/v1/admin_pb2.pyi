@@ -891,7 +891,7 @@ class Erasure(_message.Message):
     erasure_id: _builtins.str
     """Its id."""
     kind: _builtins.str
-    """What was asked for: "group" or "episode"."""
+    """What was asked for: "group", "episode", "document" or "retention"."""
     groups: _builtins.int
     """How many groups it concerns."""
     @_builtins.property

@@ -130,6 +130,15 @@ async def test_a_process_that_has_nothing_to_do_ends(started: list[Process]) -> 
     await cutters.close()
 
 
+async def test_one_that_was_killed_while_it_rested_costs_no_document(started: list[Process]) -> None:
+    cutters = Cutters(SMALL)
+    await cut(cutters, "Words.")
+    started[0].kill()
+    await started[0].wait()
+    assert seen(await cut(cutters, "Words.")) == seen(split("Words.", SMALL, (0, 100)))
+    await cutters.close()
+
+
 async def test_a_cancelled_call_ends_its_process(started: list[Process]) -> None:
     cutters, waits = Cutters(SMALL), asyncio.Event()
 

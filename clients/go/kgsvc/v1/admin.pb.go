@@ -1610,7 +1610,7 @@ type Erasure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	ErasureId string `protobuf:"bytes,1,opt,name=erasure_id,json=erasureId,proto3" json:"erasure_id,omitempty"`
-	// What was asked for: "group" or "episode".
+	// What was asked for: "group", "episode", "document" or "retention".
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// How many groups it concerns.
 	Groups int32 `protobuf:"varint,3,opt,name=groups,proto3" json:"groups,omitempty"`

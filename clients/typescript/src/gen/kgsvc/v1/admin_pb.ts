@@ -865,7 +865,7 @@ export type Erasure = Message<"kgsvc.v1.Erasure"> & {
   erasureId: string;
 
   /**
-   * What was asked for: "group" or "episode".
+   * What was asked for: "group", "episode", "document" or "retention".
    *
    * @generated from field: string kind = 2;
    */
