@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -62,19 +61,16 @@ async def erase_episode(core: Core, erasure: Erasure) -> Cascaded | None:
     if not episodes:
         await core.store.removed(erasure.erasure_id, erasure.group_id, {})
         return None
-    done, _counts = await _cascade(core, erasure, episodes[0].body)
-    return done
+    return await _cascade(core, erasure, episodes[0].body)
 
 
 @until_applied
-async def erase_chunk(core: Core, erasure: Erasure, chunk_uuid: str) -> Counter[str]:
-    """Carry out the part of a document's erasure that is one chunk; what it removed. May be repeated. A chunk
-    that was sent anew since then stays."""
-    episodes = await core.store.episode(chunk_uuid, erasure.group_id)
-    if not episodes or episodes[0].created_ms > erasure.asked_ms:
-        return Counter()
-    _done, counts = await _cascade(core, replace(erasure, uuid=chunk_uuid), episodes[0].body, part=True)
-    return Counter(counts)
+async def erase_part(core: Core, erasure: Erasure, uuid: str) -> None:
+    """Carry out the part of an erasure that is one episode or chunk. May be repeated. One that was sent anew
+    since then stays."""
+    episodes = await core.store.episode(uuid, erasure.group_id)
+    if episodes and episodes[0].created_ms <= erasure.asked_ms:
+        await _cascade(core, replace(erasure, uuid=uuid), episodes[0].body, over=False)
 
 
 async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
@@ -100,11 +96,8 @@ async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
                 )
 
 
-async def _cascade(
-    core: Core, erasure: Erasure, body: str, part: bool = False
-) -> tuple[Cascaded, dict[str, int]]:
-    """Remove the episode of the erasure; what the caller is told, and what the receipt tells. `part`: the
-    erasure goes on after it."""
+async def _cascade(core: Core, erasure: Erasure, body: str, over: bool = True) -> Cascaded:
+    """Remove the episode of the erasure, which is `over` then or goes on; what the caller is told."""
     store, group_id, uuid = core.store, erasure.group_id, erasure.uuid
     head = await _undo_merges(core, group_id, uuid)
     system_ms = core.system_ms(head)
@@ -151,12 +144,11 @@ async def _cascade(
         merges=merges,
         remove_merges=records,
     )
-    counts = _counts(delta, reworded)
+    erased = Erased(erasure.erasure_id, _counts(delta, reworded), over)
     removed = [fact for fact in view.facts if fact.uuid in gone]
     delta = await summarised(store, delta, {entity.uuid: entity for entity in kept}, removed)
-    erased = None if part else Erased(erasure.erasure_id, counts)
     await core.apply(replace(delta, erased=erased), head)
-    return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id), counts
+    return Cascaded(len(gone), without.restored, len(loose), erasure.erasure_id)
 
 
 def _lost_tokens(left: Sequence[Forgotten], kept: Sequence[Entity]) -> tuple[tuple[str, str], ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgsvc.commands.cascades import erase_chunk
+from kgsvc.commands.cascades import erase_part
 from kgsvc.commands.core import Core, page_token, parts_of, wrong_token
 from kgsvc.domain.errors import NotFound, Violation
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place, Progress
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.model.items import ItemState, ItemStatus
@@ -99,20 +99,19 @@ async def delete_document(core: Core, group_id: str, document_id: str) -> str | 
 
 async def erase_document(core: Core, erasure: Erasure) -> None:
     """Carry out the erasure of a document. May be repeated; what was sent anew since then stays."""
-    counts = await erase_chunks_of(core, erasure, erasure.uuid)
-    await core.store.removed(erasure.erasure_id, erasure.group_id, counts)
+    await erase_chunks_of(core, erasure, erasure.uuid)
+    await core.store.removed(erasure.erasure_id, erasure.group_id, {})
 
 
-async def erase_chunks_of(core: Core, erasure: Erasure, document_id: str) -> Counter[str]:
-    """Carry out the part of an erasure that is one document; what it removed."""
+async def erase_chunks_of(core: Core, erasure: Erasure, document_id: str) -> None:
+    """Carry out the part of an erasure that is one document. May be repeated."""
     store, group_id = core.store, erasure.group_id
     document = await store.document(group_id, document_id)
-    counts: Counter[str] = Counter()
     for chunk_uuid in await store.chunks(group_id, document_id, active=False):
-        counts += await erase_chunk(core, erasure, chunk_uuid)
+        await erase_part(core, erasure, chunk_uuid)
     if document is not None and document.updated_ms <= erasure.asked_ms:
-        counts["documents"] += await store.remove_document(group_id, document_id, document.latest)
-    return counts
+        erased = Erased(erasure.erasure_id, {"documents": 1}, over=False)
+        await store.remove_document(group_id, document_id, document.latest, erased)
 
 
 async def chunk_texts(core: Core, group_id: str, chunk_uuids: Sequence[str]) -> dict[str, str]:

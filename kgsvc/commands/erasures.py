@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from kgsvc.access.scopes import current_caller
 from kgsvc.commands.cascades import erase_episode
@@ -123,9 +124,11 @@ class Erasures:
             await erase_document(self._core, part)
         elif part.kind is ErasureKind.RETENTION:
             await erase_retained(self._core, part)
-        else:
+        elif part.kind is ErasureKind.GROUP:
             now_ms = self._core.clock.now_ms()
             await self._core.store.delete_group(part.group_id, now_ms, part.erasure_id)
+        else:
+            assert_never(part.kind)
 
     async def _free(self, needed: bool) -> None:
         loop = asyncio.get_running_loop()

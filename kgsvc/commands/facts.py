@@ -13,7 +13,7 @@ from kgsvc.domain.errors import Conflict, InvalidArgument, NotFound, RevisionCha
 from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
 from kgsvc.domain.facts.plan import text_digest
 from kgsvc.domain.facts.slots import UPDATED
-from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, NameView
+from kgsvc.domain.model.delta import Claim, Erased, FactTombstone, GraphDelta, GroupHead, NameView
 from kgsvc.domain.model.graph import Citation, Fact
 from kgsvc.domain.model.keys import digest, mint
 from kgsvc.pipeline.summaries import summarised
@@ -153,16 +153,16 @@ async def update_fact(core: Core, wanted: FactInput, key: str | None = None) -> 
 
 
 @until_applied
-async def delete_fact(core: Core, uuid: str, group_id: str | None) -> bool:
-    """Delete a fact for good (spec 004 §4.4); whether it existed. It leaves a tombstone, so that items
-    accepted before cannot bring it back. Raises Conflict (uuid in several groups), Overloaded,
-    StoreUnavailable."""
+async def delete_fact(core: Core, uuid: str, group_id: str | None, erased: Erased | None = None) -> bool:
+    """Delete a fact for good (spec 004 §4.4), for an erasure if one is given; whether it existed. It leaves a
+    tombstone, so that items accepted before cannot bring it back. Raises Conflict (uuid in several groups),
+    Overloaded, StoreUnavailable."""
     fact = the_one(await core.store.fact(uuid, group_id), "a fact")
     if fact is None:
         return False
     head = (await core.store.names(fact.group_id, ())).head
     delta = await summarised(core.store, without_fact(fact, head, core.system_ms(head)), {}, [fact])
-    await core.apply(delta, head)
+    await core.apply(replace(delta, erased=erased), head)
     return True
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Sequence
 
 from kgsvc.access.audit import Audit
 from kgsvc.access.retention import DAY_MS, Retention, retention_of
-from kgsvc.commands.cascades import erase_chunk
+from kgsvc.commands.cascades import erase_part
 from kgsvc.commands.core import Core, until_applied
 from kgsvc.commands.documents import erase_chunks_of
 from kgsvc.commands.facts import delete_fact
 from kgsvc.domain.errors import KgError
-from kgsvc.domain.model.delta import GraphDelta
+from kgsvc.domain.model.delta import Erased, GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.names.redacting import WHOLE, collected
 from kgsvc.stores.protocol import EpisodeCut
@@ -23,6 +22,8 @@ from kgsvc.stores.protocol import EpisodeCut
 log = logging.getLogger(__name__)
 
 _PAUSE_S = 3_600.0
+_LOOK_S = 1.0
+_PARTS = 1_000
 _HOUR_MS = 3_600_000
 _AT_ONCE = 50  # episodes, documents and facts of one erasure, so that each is over soon
 _DOCUMENTS = 200  # that are looked at in one read
@@ -31,7 +32,7 @@ _BODY_BYTES = 1 << 20  # of the episodes of one erasure
 
 
 class RetentionJob:
-    """Looks every hour. Several processes may: what one has erased, another does not find."""
+    """Looks every hour. Several processes may: one that finds another at work on a group waits for it."""
 
     def __init__(
         self, core: Core, policies: Sequence[Retention], undo_days: int = 0, audit: Audit | None = None
@@ -55,19 +56,29 @@ class RetentionJob:
             log.warning("retention cannot go on: %s", type(error).__name__)
 
     async def erase(self) -> None:
-        """Erase what is due. Raises StoreUnavailable."""
-        for group_id in await self._core.store.group_ids() if self._policies else ():
-            policy = retention_of(self._policies, group_id)
-            if policy is not None:  # a group that fails holds up no other
-                await self._tried(self._group(group_id, policy))
+        """Erase what is due. A group that fails holds up no other. Raises StoreUnavailable."""
+        group_ids = await self._core.store.group_ids() if self._policies else ()
+        left = {each: policy for each in group_ids if (policy := retention_of(self._policies, each))}
+        while left:
+            busy = await self._busy()
+            for group_id in [each for each in left if each not in busy]:
+                await self._tried(self._group(group_id, left.pop(group_id)))
+            if left:
+                await asyncio.sleep(_LOOK_S)
+
+    async def _busy(self) -> set[str]:
+        """Groups of which a part is under way, or was when a process died; that is carried on."""
+        parts = await self._core.store.open_erasures(_PARTS)
+        return {
+            each.group_id for each in parts if each.kind is ErasureKind.RETENTION and each.removed is None
+        }
 
     async def collect(self) -> None:
         """Remove what would undo old merges, and records of old builds. Raises StoreUnavailable."""
         before_ms = self._core.clock.now_ms() - self._undo_days * DAY_MS
         for group_id in await self._core.store.group_ids() if self._undo_days else ():
             await self._core.store.remove_builds(group_id, before_ms)
-            while await _collect_records(self._core, group_id, before_ms):
-                pass
+            await _collect_records(self._core, group_id, before_ms)
 
     async def _group(self, group_id: str, policy: Retention) -> None:
         """One erasure after the other, until nothing is due."""
@@ -92,22 +103,21 @@ class RetentionJob:
 
 
 @until_applied
-async def _collect_records(core: Core, group_id: str, before_ms: int) -> bool:
-    """Take out of some records what would undo the merge or split; whether there were any."""
+async def _collect_records(core: Core, group_id: str, before_ms: int) -> None:
+    """Take out of old records what would undo the merge or split."""
     head = (await core.store.names(group_id, ())).head
     whole = await core.store.merges_holding(group_id, WHOLE)
-    old = [record for record in whole if record.created_ms < before_ms][-_AT_ONCE:]
-    if not old:
-        return False
-    delta = GraphDelta(
-        group_id,
-        core.system_ms(head),
-        bumps_rev=False,
-        remove_merges=tuple(record.merge_id for record in old),
-        merges=tuple(map(collected, old)),
-    )
-    await core.apply(delta, head)
-    return True
+    old = [record for record in whole if record.created_ms < before_ms]
+    for first in range(0, len(old), _AT_ONCE):
+        part = old[first : first + _AT_ONCE]
+        delta = GraphDelta(
+            group_id,
+            core.system_ms(head),
+            bumps_rev=False,  # so that one read and one guard do for all parts
+            remove_merges=tuple(record.merge_id for record in part),
+            merges=tuple(map(collected, part)),
+        )
+        head = await core.apply(delta, head)
 
 
 async def erase_retained(core: Core, erasure: Erasure) -> None:
@@ -115,14 +125,13 @@ async def erase_retained(core: Core, erasure: Erasure) -> None:
     group_id = erasure.group_id
     before, ended = (int(each) if each else None for each in erasure.uuid.split(":"))
     episodes, documents, facts = await _due(core, group_id, before, ended)
-    counts: Counter[str] = Counter()
     for uuid in episodes:
-        counts += await erase_chunk(core, erasure, uuid)
+        await erase_part(core, erasure, uuid)
     for document_id in documents:
-        counts += await erase_chunks_of(core, erasure, document_id)
+        await erase_chunks_of(core, erasure, document_id)
     for uuid in facts:
-        counts["facts"] += await delete_fact(core, uuid, group_id)
-    await core.store.removed(erasure.erasure_id, group_id, counts)
+        await delete_fact(core, uuid, group_id, Erased(erasure.erasure_id, {"facts": 1}, over=False))
+    await core.store.removed(erasure.erasure_id, group_id, {})
     core.activity.poke()
 
 

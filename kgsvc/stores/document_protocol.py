@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
 
@@ -49,9 +50,11 @@ class DocumentStore(Protocol):
     async def documents_of(self, group_id: str, chunk_uuids: Collection[str]) -> dict[str, str]:
         """The document ids of those of these episodes that are chunks."""
 
-    async def remove_document(self, group_id: str, document_id: str, latest: int) -> bool:
-        """Remove the record and what is known of its chunks, if its latest revision has this number; whether
-        it was removed."""
+    async def remove_document(
+        self, group_id: str, document_id: str, latest: int, erased: Erased | None = None
+    ) -> bool:
+        """Remove the record and what is known of its chunks, if its latest revision has this number, and note
+        that for the erasure; whether it was removed."""
 
     async def item_statuses(self, group_id: str, uuids: Collection[str]) -> list[ItemStatus]:
         """The present states of those of these items that there are."""

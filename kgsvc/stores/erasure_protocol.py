@@ -28,11 +28,13 @@ class ErasureStore(Protocol):
         """Parts that were asked for at this time or later and whose rows are removed."""
 
     async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
-        """Facts that had ceased to hold before this time, the longest ago first."""
+        """Facts that had ceased to hold, or were replaced or withdrawn, before this time: whichever was
+        first; the longest ago first."""
 
     async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
-        """Note that the rows of a part are gone, if that was not noted. `delete_group` and `apply` do so
-        themselves, in the transaction that puts the rows out of sight."""
+        """Note that the rows of a part are gone, if that was not noted; these counts are added to those of
+        changes that said that the erasure goes on. `delete_group`, `apply` and `remove_document` note what
+        they remove themselves, in the transaction that puts the rows out of sight."""
 
     async def free_erased(self, now_ms: int) -> int:
         """Remove what deleted groups still have, free the store's own files of what removed rows left in

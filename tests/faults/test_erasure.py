@@ -70,14 +70,36 @@ async def killed_and_carried_on(store_spec: StoreSpec, group: str, tmp_path: Pat
             with contextlib.suppress(grpc.aio.AioRpcError):
                 await asking
         await service.start()
-        async with Client(service.address) as client, asyncio.timeout(ERASED_S):
-            while True:
-                receipt = (await client.ask("GetErasure", erasure_id=erasure_id)).erasure
-                if receipt.HasField("completed_at"):
-                    break
-                await asyncio.sleep(0.1)
+        async with Client(service.address) as client:
+            receipt = await erased(client, erasure_id)
             assert await found(store_spec, [word]) == set()
             assert receipt.removed["episodes"] == (1 if operation == "DeleteEpisode" else len(items))
+
+
+@pytest.mark.timeout(300)
+async def test_a_retention_is_carried_on_and_its_receipt_counts_all(
+    store_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    word = secret()
+    policy = tmp_path / "retention.toml"
+    policy.write_text(f'[[retention]]\ngroups = "{group}"\nepisodes_days = 30\n')
+    told = [f"{word} works at Acme."] + [f"Ann{n} works at Firm{n}." for n in range(EPISODES)]
+    items = [episode(text, JAN + n, uuid=f"{group}-{n}") for n, text in enumerate(told)]
+    settings = store_spec.settings | SETTINGS
+    async with Service(settings, tmp_path) as service, Client(service.address) as client:
+        await client.ingest(group, items)
+    async with Service(settings | {"retention.file": str(policy)}, tmp_path, "kept") as service:
+        erasure_id = await begun(store_spec)
+        async with Client(service.address) as client, asyncio.timeout(ERASED_S):
+            while len(await client.get_episodes(group)) == len(items):  # noqa: ASYNC110  another process erases
+                await asyncio.sleep(0.005)
+        service.kill9()
+        await service.start()
+        async with Client(service.address) as client:
+            receipt = await erased(client, erasure_id)
+            assert await client.get_episodes(group) == []
+        assert receipt.removed["episodes"] == len(items), "before and after the kill"
+        assert await found(store_spec, [word]) == set()
 
 
 @pytest.mark.timeout(300)

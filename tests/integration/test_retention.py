@@ -4,12 +4,20 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from kgsvc.access.audit import Audit
+from kgsvc.access.retention import Retention
+from kgsvc.commands.retention import RetentionJob
+from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.v1 import documents_pb2 as doc
 from tests.support.canaries import ERASED_S, erased, found
 from tests.support.client import Client, episode, timestamp
+from tests.support.core import core_of
 from tests.support.service import Service
-from tests.support.store_spec import StoreSpec
+from tests.support.store_spec import StoreSpec, opened
 
 OLD = 1_704_067_200_000  # 2024
 DAY_MS = 86_400_000
@@ -96,3 +104,59 @@ async def test_what_is_too_old_is_erased_and_nothing_else(
         for each in groups[1:]:
             await erased(client, (await client.ask("DeleteGroup", group_id=each)).erasure_id)
     assert await found(store_spec, ["Zerlina"]) == set()
+
+
+class Failing:
+    """A store that cannot read the episodes of one group, nor erase one of these episodes."""
+
+    def __init__(self, store: Any, group_id: str = "", dies_at: str = "") -> None:
+        self._store = store
+        self._group_id = group_id
+        self._dies_at = dies_at
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def recent_episodes(self, group_id: str, *rest: Any) -> Any:
+        if group_id == self._group_id:
+            raise StoreUnavailable("not now")
+        return await self._store.recent_episodes(group_id, *rest)
+
+    async def episode(self, uuid: str, group_id: str | None) -> Any:
+        if uuid == self._dies_at:
+            raise RuntimeError("the process dies")
+        return await self._store.episode(uuid, group_id)
+
+
+async def test_a_group_that_fails_holds_up_no_other(
+    store_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    groups = [f"{group}/{name}" for name in "abc"]
+    async with Service(store_spec.settings, tmp_path) as service, Client(service.address) as client:
+        for each in groups:
+            await client.ingest(each, [episode("Zerlina works at Acme.", OLD, uuid=each)])
+    policy = Retention(f"{group}/", episodes_days=30)
+    async with opened(store_spec) as store:
+        await RetentionJob(core_of(Failing(store, groups[1])), [policy]).erase()
+        left = [each for each in groups if await store.episode(each, each)]
+        assert left == [groups[1]]
+        await RetentionJob(core_of(store), [policy]).erase()
+        assert await store.episode(groups[1], groups[1]) == []
+
+
+async def test_the_audit_names_a_part_before_it_begins(
+    store_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    async with Service(store_spec.settings, tmp_path) as service, Client(service.address) as client:
+        texts = [episode("Zerlina works at Acme.", OLD + n, uuid=f"{group}-{n}") for n in range(2)]
+        await client.ingest(group, texts)
+    path = tmp_path / "audit.jsonl"
+    policy = Retention(group, episodes_days=30)
+    async with opened(store_spec) as store:
+        audit, core = Audit(path), core_of(Failing(store, dies_at=f"{group}-0"))
+        with pytest.raises(RuntimeError, match="dies"):
+            await RetentionJob(core, [policy], audit=audit).erase()
+        await asyncio.to_thread(audit.close)
+        (line,) = map(json.loads, path.read_bytes().splitlines())
+        assert (line["operation"], line["groups"], line["outcome"]) == ("Retention", [group], "begun")
+        assert [each.group_id for each in await store.erasure(line["uuids"][0])] == [group]

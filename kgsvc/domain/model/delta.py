@@ -86,6 +86,7 @@ class Erased:
 
     erasure_id: str
     removed: Mapping[str, int]  # rows by kind
+    over: bool = True  # False: other changes of the same erasure follow; what they remove adds up
 
 
 @dataclass(frozen=True, slots=True)

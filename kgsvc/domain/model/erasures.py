@@ -33,6 +33,11 @@ class Erasure:
     completed_ms: int | None = None  # since when nothing is left in the store's files either
 
 
+def added(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    """The counts of both."""
+    return {kind: counts.get(kind, 0) + more.get(kind, 0) for kind in {**counts, **more}}
+
+
 # The kinds of rows that are counted when a group goes.
 GROUP_COUNTS = (
     "episodes", "items", "entities", "facts", "communities", "vectors", "staged_outputs", "merge_records",

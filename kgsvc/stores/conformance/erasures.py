@@ -77,6 +77,39 @@ async def facts_that_ended_are_found_by_their_end(g: Scratch) -> None:
     equal(await g.store.ended_facts(g.sibling(2).id, NOW + 1, 10), [], "ended_facts: of another group")
 
 
+async def facts_that_were_replaced_have_ended(g: Scratch) -> None:
+    """What comes first counts: the end of its validity, or that it was replaced or withdrawn."""
+    ada, bob = await g.pair()
+    ends = ((None, NOW - 4), (NOW - 1, NOW - 5), (NOW - 3, NOW), (None, None), (NOW, NOW + 1))
+    await g.write(
+        facts=tuple(
+            fact(f"f{n}", ada, bob, invalid_ms=invalid_ms, expired_ms=expired_ms)
+            for n, (invalid_ms, expired_ms) in enumerate(ends)
+        )
+    )
+    equal(await g.store.ended_facts(g.id, NOW, 10), ["f1", "f0", "f2"], "ended_facts: replaced")
+    equal(await g.store.ended_facts(g.id, NOW, 2), ["f1", "f0"], "ended_facts: replaced, at most")
+
+
+async def what_an_erasure_removes_bit_by_bit_adds_up(g: Scratch) -> None:
+    """Changes that say that the erasure goes on are counted with the last; none is counted twice."""
+    await g.accepted(*g.episodes(2))
+    erasure = _asked(g, await _free(g, "bits"), ErasureKind.RETENTION, "1:")
+    await g.store.begin_erasures([erasure])
+    for n in range(2):
+        head = await g.head()
+        erased = Erased(erasure.erasure_id, {"episodes": 1, "facts": n}, over=False)
+        delta = GraphDelta(g.id, NOW + 1 + n, remove_episodes=(f"e{n}",), erased=erased)
+        await g.store.apply(delta, Guard(head.rev, head.epoch))
+        part = await _one(g, erasure)
+        equal((part.removed, part.uuid), (None, "1:"), "apply: an erasure that goes on")
+    for _repeated in range(2):
+        await g.store.removed(erasure.erasure_id, g.id, {"documents": 1})
+        removed = (await _one(g, erasure)).removed
+        equal(removed, {"episodes": 2, "facts": 1, "documents": 1}, "removed: all counts")
+    await g.store.free_erased(NOW + 3)
+
+
 async def a_change_notes_what_it_erases(g: Scratch) -> None:
     """`apply` notes the counts with the change, and forgets the uuid."""
     await g.accepted(*g.episodes(1))

@@ -7,6 +7,7 @@ from typing import LiteralString
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.names.identity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
@@ -15,7 +16,7 @@ from kgsvc.stores.embedded.erasures import (
     EmbeddedErasures,
     free_pages,
     note_completed,
-    note_removed,
+    note_erased,
     removed_parts,
 )
 from kgsvc.stores.embedded.former_ends import fold_former_ends
@@ -98,7 +99,7 @@ def bury(db: apsw.Connection, group_id: str, now_ms: int, erasure_id: str = "") 
     """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
     group = group_of(db, group_id)
     counts = one_row(db, _COUNTS, (*id_span(group.gid), group.gid)) if group.gid and erasure_id else ()
-    note_removed(db, erasure_id, group_id, dict(zip(GROUP_COUNTS, counts, strict=False)))
+    note_erased(db, group_id, Erased(erasure_id, dict(zip(GROUP_COUNTS, counts, strict=False))))
     if not group.gid:
         return
     gid = new_gid(db)

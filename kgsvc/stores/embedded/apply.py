@@ -14,7 +14,7 @@ from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead
 from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
-from kgsvc.stores.embedded.erasures import note_removed
+from kgsvc.stores.embedded.erasures import note_erased
 from kgsvc.stores.embedded.indexes import (
     candidates,
     drop_descriptions,
@@ -175,7 +175,7 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     write_spent(db, gid, delta.spent)
     remove_episodes(db, gid, delta)
     if delta.erased is not None:
-        note_removed(db, delta.erased.erasure_id, delta.group_id, delta.erased.removed)
+        note_erased(db, delta.group_id, delta.erased)
     db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, gid))
     return GroupHead(delta.group_id, rev, group.epoch, delta.system_ms)
 

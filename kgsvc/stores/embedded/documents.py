@@ -7,10 +7,12 @@ from collections.abc import Collection, Sequence
 import apsw
 
 from kgsvc.domain.errors import RevisionChanged
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
 from kgsvc.stores.document_protocol import Unsettled
 from kgsvc.stores.documents import document_of, document_text, places_of, places_text
+from kgsvc.stores.embedded.erasures import note_erased
 from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
@@ -96,12 +98,16 @@ def _documents_of(db: apsw.Connection, group_id: str, chunk_uuids: Collection[st
     return dict(all_rows(db, sql, (group_of(db, group_id).gid, json_list(chunk_uuids))))
 
 
-def _remove_document(db: apsw.Connection, group_id: str, document_id: str, latest: int) -> bool:
+def _remove_document(
+    db: apsw.Connection, group_id: str, document_id: str, latest: int, erased: Erased | None = None
+) -> bool:
     key = (group_of(db, group_id).gid, document_id)
     db.execute("DELETE FROM documents WHERE gid = ? AND document_id = ? AND latest = ?", (*key, latest))
     if not db.changes():
         return False
     db.execute("DELETE FROM document_chunks WHERE gid = ? AND document_id = ?", key)
+    if erased is not None:
+        note_erased(db, group_id, erased)
     return True
 
 

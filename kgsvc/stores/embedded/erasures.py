@@ -14,7 +14,8 @@ from pathlib import Path
 
 import apsw
 
-from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.domain.model.delta import Erased
+from kgsvc.domain.model.erasures import Erasure, ErasureKind, added
 from kgsvc.stores.embedded.connection import BusyHandler, open_writer, unavailable
 from kgsvc.stores.embedded.rows import Row, all_rows, group_of
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
@@ -55,18 +56,30 @@ def _since(db: apsw.Connection, asked_ms: int) -> list[Erasure]:
 
 def _ended_facts(db: apsw.Connection, group_id: str, before_ms: int, limit: int) -> list[str]:
     sql = """
-        SELECT uuid FROM facts WHERE gid = ? AND invalid_ms < ? ORDER BY invalid_ms, uuid LIMIT ?
+        SELECT uuid, min(ms) FROM (
+            SELECT * FROM (SELECT uuid, invalid_ms AS ms FROM facts WHERE gid = ?1 AND invalid_ms < ?2
+                ORDER BY invalid_ms, uuid LIMIT ?3)
+            UNION ALL
+            SELECT * FROM (SELECT uuid, expired_ms AS ms FROM facts WHERE gid = ?1 AND expired_ms < ?2
+                ORDER BY expired_ms, uuid LIMIT ?3)
+        ) GROUP BY uuid ORDER BY min(ms), uuid LIMIT ?3
         """
-    return [uuid for (uuid,) in all_rows(db, sql, (group_of(db, group_id).gid, before_ms, limit))]
+    rows = all_rows(db, sql, (group_of(db, group_id).gid, before_ms, limit))
+    return [uuid for uuid, _ms in rows]
 
 
-def note_removed(db: apsw.Connection, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
-    """See ErasureStore.removed."""
-    sql = """
-        UPDATE erasures SET removed = ?, uuid = ''
-        WHERE erasure_id = ? AND group_id = ? AND removed IS NULL
-        """
-    db.execute(sql, (json.dumps(dict(counts)), erasure_id, group_id))
+def note_erased(db: apsw.Connection, group_id: str, erased: Erased) -> None:
+    """Add what this transaction removes for an erasure; see ErasureStore.removed."""
+    key = (erased.erasure_id, group_id)
+    part = "WHERE erasure_id = ? AND group_id = ? AND removed IS NULL"
+    for (so_far,) in all_rows(db, f"SELECT so_far FROM erasures {part}", key):
+        counts = json.dumps(added(json.loads(so_far), erased.removed))
+        change = "removed = ?, so_far = '{}', uuid = ''" if erased.over else "so_far = ?"
+        db.execute(f"UPDATE erasures SET {change} {part}", (counts, *key))
+
+
+def _removed(db: apsw.Connection, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
+    note_erased(db, group_id, Erased(erasure_id, counts))
 
 
 def removed_parts(db: apsw.Connection) -> list[Part]:
@@ -111,4 +124,4 @@ class EmbeddedErasures(EmbeddedBase):
     open_erasures = reading(_open)
     erasures_since = reading(_since)
     ended_facts = reading(_ended_facts)
-    removed = writing(note_removed)
+    removed = writing(_removed)

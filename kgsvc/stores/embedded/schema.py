@@ -365,11 +365,17 @@ _ENDED = """
 CREATE INDEX facts_ended ON facts (gid, invalid_ms, uuid) WHERE invalid_ms IS NOT NULL;
 """
 
+# For retention: facts that were replaced or withdrawn; counts of an erasure that goes on.
+_EXPIRED = """
+CREATE INDEX facts_expired ON facts (gid, expired_ms, uuid) WHERE expired_ms IS NOT NULL;
+ALTER TABLE erasures ADD COLUMN so_far TEXT NOT NULL DEFAULT '{}';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED,
+    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

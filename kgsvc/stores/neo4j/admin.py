@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import LiteralString
 
 from neo4j import Query
 from neo4j.exceptions import ClientError
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.neo4j.base import Row, Tx
 from kgsvc.stores.neo4j.candidates import CandidateReads
-from kgsvc.stores.neo4j.erasures import NOTE_REMOVED, Erasures
+from kgsvc.stores.neo4j.erasures import Erasures, note_erased
 from kgsvc.stores.neo4j.former_ends import FormerEnds
 from kgsvc.stores.neo4j.quotas import RELEASE_GROUP
 from kgsvc.stores.neo4j.schema import (
@@ -235,8 +235,7 @@ class Admin(CandidateReads, FormerEnds, Erasures):
             rows = await tx.run(_CLOSE_GROUP, group_id=group_id, now_ms=now_ms, shard=self._shard())
             if erasure_id:
                 counts = dict(zip(GROUP_COUNTS, found[0], strict=True)) if found else {}
-                noted = {"erasure_id": erasure_id, "removed": json.dumps(counts)}
-                await tx.run(NOTE_REMOVED, group_id=group_id, **noted)
+                await note_erased(tx, group_id, Erased(erasure_id, counts))
             return rows
 
         for (epoch,) in await self._transact(close):

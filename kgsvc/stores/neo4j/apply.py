@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any, LiteralString
 
@@ -12,7 +11,7 @@ from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.identity import search_terms
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS
-from kgsvc.stores.neo4j.erasures import NOTE_REMOVED
+from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
     RENAME_TERMS,
@@ -261,9 +260,8 @@ class Apply(Base):
                 vector.append(numbers(vector[1], packed=self._vectors_indexed))
             write = _WRITE_25 if self._vectors_indexed else _WRITE
             await tx.run(write, **values, rev=rev, shard=self._shard())
-            if (erased := delta.erased) is not None:
-                noted = {"erasure_id": erased.erasure_id, "removed": json.dumps(dict(erased.removed))}
-                await tx.run(NOTE_REMOVED, group_id=delta.group_id, **noted)
+            if delta.erased is not None:
+                await note_erased(tx, delta.group_id, delta.erased)
             return GroupHead(delta.group_id, rev, guard.epoch, delta.system_ms)
 
         return await self._transact(commit)

@@ -6,11 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import LiteralString
 
 from kgsvc.domain.errors import RevisionChanged
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
 from kgsvc.stores.document_protocol import Unsettled
 from kgsvc.stores.documents import document_of, document_text, places_of, places_text
 from kgsvc.stores.neo4j.base import Base, Tx
+from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, status_of, whole
 
 _DOCUMENT: LiteralString = "<DOCUMENT_OF_GROUP> RETURN d.data, d.open"
@@ -114,7 +116,9 @@ class Documents(Base):
         rows = await self._run(_DOCUMENTS_OF, group_id=group_id, uuids=list(chunk_uuids))
         return dict(rows)
 
-    async def remove_document(self, group_id: str, document_id: str, latest: int) -> bool:
+    async def remove_document(
+        self, group_id: str, document_id: str, latest: int, erased: Erased | None = None
+    ) -> bool:
         key = {"group_id": group_id, "document_id": document_id}
 
         async def remove(tx: Tx) -> bool:
@@ -122,6 +126,8 @@ class Documents(Base):
             if not rows or not rows[0][0]:
                 return False
             await tx.run(_REMOVE_CHUNKS, **key)
+            if erased is not None:
+                await note_erased(tx, group_id, erased)
             return True
 
         return await self._transact(remove)

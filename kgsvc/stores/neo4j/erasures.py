@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import LiteralString
 
-from kgsvc.domain.model.erasures import Erasure, ErasureKind
-from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.domain.model.delta import Erased
+from kgsvc.domain.model.erasures import Erasure, ErasureKind, added
+from kgsvc.stores.neo4j.base import Base, Row, Tx
 
 _PART: LiteralString = "x.erasure_id, x.group_id, x.kind, x.asked_ms, x.uuid, x.removed, x.completed_ms"
 
@@ -28,16 +29,33 @@ _OPEN: LiteralString = (
 _SINCE: LiteralString = (
     "MATCH (x:KgErasure) WHERE x.asked_ms >= $p.asked_ms AND x.removed IS NOT NULL RETURN " + _PART
 )
-_ENDED_FACTS: LiteralString = """
+_INVALID_FACTS: LiteralString = """
     <GROUP>
     MATCH ()-[r:RELATES_TO]->()
     WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.invalid_ms < $p.before_ms
-    RETURN r.uuid ORDER BY r.invalid_ms, r.uuid LIMIT $p.limit
+    RETURN r.invalid_ms, r.uuid ORDER BY r.invalid_ms, r.uuid LIMIT $p.limit
     """
-NOTE_REMOVED: LiteralString = """
+_EXPIRED_FACTS: LiteralString = """
+    <GROUP>
+    MATCH ()-[r:RELATES_TO]->()
+    WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.expired_ms < $p.before_ms
+    RETURN r.expired_ms, r.uuid ORDER BY r.expired_ms, r.uuid LIMIT $p.limit
+    """
+_LOCK: LiteralString = """
+    MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id}) SET x.locked = true
+    """  # a statement of its own, so that the counts are read under the lock
+_SO_FAR: LiteralString = """
     MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id})
     WHERE x.removed IS NULL
-    SET x.removed = $p.removed, x.uuid = ''
+    RETURN coalesce(x.so_far, '{}')
+    """
+_NOTE: LiteralString = """
+    MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id})
+    SET x.so_far = $p.counts, x.locked = null
+    """
+_NOTE_REMOVED: LiteralString = """
+    MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id})
+    SET x.removed = $p.counts, x.so_far = null, x.locked = null, x.uuid = ''
     """
 _COMPLETE: LiteralString = """
     UNWIND $p.parts AS part
@@ -50,6 +68,15 @@ def _erasure(row: Row) -> Erasure:
     erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms = row
     counts = None if removed is None else json.loads(removed)
     return Erasure(erasure_id, group_id, ErasureKind(kind), asked_ms, uuid, counts, completed_ms)
+
+
+async def note_erased(tx: Tx, group_id: str, erased: Erased) -> None:
+    """Add what a transaction removes for an erasure; see ErasureStore.removed."""
+    part = {"erasure_id": erased.erasure_id, "group_id": group_id}
+    await tx.run(_LOCK, **part)
+    for (so_far,) in await tx.run(_SO_FAR, **part):
+        counts = json.dumps(added(json.loads(so_far), erased.removed))
+        await tx.run(_NOTE_REMOVED if erased.over else _NOTE, **part, counts=counts)
 
 
 class Erasures(Base):
@@ -69,12 +96,15 @@ class Erasures(Base):
         return [_erasure(row) for row in await self._run(_SINCE, asked_ms=asked_ms)]
 
     async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
-        rows = await self._run(_ENDED_FACTS, group_id=group_id, before_ms=before_ms, limit=limit)
-        return [uuid for (uuid,) in rows]
+        asked = {"group_id": group_id, "before_ms": before_ms, "limit": limit}
+        rows = [*await self._run(_INVALID_FACTS, **asked), *await self._run(_EXPIRED_FACTS, **asked)]
+        return list(dict.fromkeys(uuid for _ms, uuid in sorted(rows)))[:limit]
 
     async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
-        noted = json.dumps(dict(counts))
-        await self._run(NOTE_REMOVED, erasure_id=erasure_id, group_id=group_id, removed=noted)
+        async def note(tx: Tx) -> None:
+            await note_erased(tx, group_id, Erased(erasure_id, counts))
+
+        await self._transact(note)
 
     async def note_completed(self, parts: Sequence[Erasure], now_ms: int) -> None:
         """Nothing of these is left in the database."""

@@ -205,6 +205,11 @@ _ENDED: tuple[LiteralString, ...] = (
     " ON (r.group_id, r.epoch, r.invalid_ms)",
 )
 
+_EXPIRED: tuple[LiteralString, ...] = (
+    "CREATE INDEX kgsvc_fact_expired IF NOT EXISTS FOR ()-[r:RELATES_TO]-()"
+    " ON (r.group_id, r.epoch, r.expired_ms)",
+)
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -224,6 +229,7 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _DOCUMENTS,
     _QUOTAS,
     _ENDED,
+    _EXPIRED,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet

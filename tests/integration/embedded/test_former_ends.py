@@ -26,7 +26,8 @@ async def test_they_become_part_of_the_relations_that_ended(
     for table in ("erasures", "documents", "document_chunks", "quotas", "quota_items", "passage_vectors"):
         db.execute(f"DROP TABLE {table}")
     db.execute("ALTER TABLE items DROP COLUMN request_id")
-    db.execute("DROP INDEX facts_ended")
+    for index in ("facts_ended", "facts_expired"):
+        db.execute(f"DROP INDEX {index}")
     db.pragma("user_version", ENDS_SINCE - 1)
     db.close()
 
