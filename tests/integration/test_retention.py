@@ -10,7 +10,7 @@ import pytest
 
 from kgsvc.access.audit import Audit
 from kgsvc.access.retention import Retention
-from kgsvc.commands.retention import RetentionJob
+from kgsvc.commands.retention import RetentionJob, erase_retained
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.v1 import documents_pb2 as doc
 from tests.support.canaries import ERASED_S, erased, found
@@ -159,4 +159,9 @@ async def test_the_audit_names_a_part_before_it_begins(
         await asyncio.to_thread(audit.close)
         (line,) = map(json.loads, path.read_bytes().splitlines())
         assert (line["operation"], line["groups"], line["outcome"]) == ("Retention", [group], "begun")
-        assert [each.group_id for each in await store.erasure(line["uuids"][0])] == [group]
+        (part,) = await store.erasure(line["uuids"][0])
+        assert (part.group_id, part.removed) == (group, None)
+        await erase_retained(core_of(store), part)
+        (part,) = await store.erasure(part.erasure_id)
+        assert part.removed is not None
+        assert part.removed["episodes"] == 2

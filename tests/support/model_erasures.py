@@ -1,8 +1,10 @@
 """Erasures of the model store: it has no files."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import Erasure
 
 
@@ -12,6 +14,7 @@ class ModelErasures:
     def __init__(self) -> None:
         super().__init__()
         self._erasures: dict[tuple[str, str], Erasure] = {}
+        self._so_far: dict[tuple[str, str], Counter[str]] = {}
 
     async def begin_erasures(self, erasures: Sequence[Erasure]) -> None:
         for part in erasures:
@@ -28,9 +31,18 @@ class ModelErasures:
         return [p for p in self._erasures.values() if p.asked_ms >= asked_ms and p.removed is not None]
 
     async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
-        part = self._erasures.get((erasure_id, group_id))
-        if part is not None and part.removed is None:
-            self._erasures[erasure_id, group_id] = replace(part, removed=dict(counts), uuid="")
+        self.note_erased(group_id, Erased(erasure_id, counts))
+
+    def note_erased(self, group_id: str, erased: Erased) -> None:
+        """What a change removes, added to what former ones did."""
+        key = (erased.erasure_id, group_id)
+        part = self._erasures.get(key)
+        if part is None or part.removed is not None:
+            return
+        counts = self._so_far[key] = Counter(self._so_far.get(key, {}))
+        counts.update(erased.removed)
+        if erased.over:
+            self._erasures[key] = replace(part, removed=dict(counts), uuid="")
 
     async def free_erased(self, now_ms: int) -> int:
         freed = [key for key, p in self._erasures.items() if p.removed is not None and p.completed_ms is None]

@@ -109,15 +109,14 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         head = await super().apply(delta, guard)
         if delta.erased is not None:
-            await self.removed(delta.erased.erasure_id, delta.group_id, delta.erased.removed)
+            self.note_erased(delta.group_id, delta.erased)
         return head
 
     async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
         facts = self.peek(group_id).facts.values()
-        ended = [
-            (f.invalid_ms, f.uuid) for f in facts if f.invalid_ms is not None and f.invalid_ms < before_ms
-        ]
-        return [uuid for _, uuid in sorted(ended)][:limit]
+        ends = [(ms, f.uuid) for f in facts for ms in (f.invalid_ms, f.expired_ms) if ms is not None]
+        ended = (uuid for ms, uuid in sorted(ends) if ms < before_ms)
+        return list(dict.fromkeys(ended))[:limit]
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         return {name: self._groups[name].head for name in group_ids if name in self._groups}
