@@ -20,6 +20,7 @@ from kgsvc.api.rpc.answers import AnswerRpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
 from kgsvc.api.rpc.documents import DocumentRpcs
 from kgsvc.api.rpc.entities import EntityRpcs
+from kgsvc.api.rpc.episode_stream import EpisodeStreamRpcs
 from kgsvc.api.rpc.episodes import EpisodeRpcs
 from kgsvc.api.rpc.facts import FactRpcs
 from kgsvc.api.rpc.groups import GroupRpcs
@@ -145,7 +146,8 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         CommunityRpcs(core),
         DocumentRpcs(core, DocumentIntake(core, acceptor, served.cutters), served.reader, stopping),
         EntityRpcs(core, served.ontology),
-        EpisodeRpcs(core, acceptor, stopping),
+        EpisodeRpcs(core, acceptor),
+        EpisodeStreamRpcs(core, acceptor, stopping),
         FactRpcs(core),
         GroupRpcs(core),
         HealthRpcs(core, served.info),

@@ -17,7 +17,7 @@ from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.quotas import Counted
 from kgsvc.models.protocol import Answerer, CrossEncoder, Question, Rated, Written
 from kgsvc.runtime import Clock
-from kgsvc.stores.protocol import IntakeStore
+from kgsvc.stores.intake_protocol import IntakeStore
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceErr
 from kgsvc.domain.limits import FROM_ZERO, Fixed
 from kgsvc.domain.model.items import CRASH, SCRATCH, FailedItem, ItemState, QueuedItem, Transition
 from kgsvc.runtime import Clock
-from kgsvc.stores.protocol import IntakeStore
+from kgsvc.stores.intake_protocol import IntakeStore
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0

@@ -7,7 +7,7 @@ import pytest
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.items import AcceptBatch, Accepted, Lease, Transition
 from kgsvc.stores.conformance import ConformanceError
-from kgsvc.stores.protocol import Page
+from kgsvc.stores.intake_protocol import Page
 from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 from tests.support.stores import checks_of

@@ -17,7 +17,8 @@ from kgsvc.domain.model.items import (
     Receipt,
     Transition,
 )
-from kgsvc.stores.protocol import Anchor, Page, QueueDepth
+from kgsvc.stores.intake_protocol import Page, QueueDepth
+from kgsvc.stores.protocol import Anchor
 from tests.support.model_rows import Answer, Group, Item, ReceiptRow
 
 

@@ -1,55 +1,35 @@
-"""The RPCs on episodes: AddMessages, AddEpisodes, StreamEpisodes, GetEpisodes, DeleteEpisode.
-
-A stream (design §2) has one item a message and one acknowledgement an item, after its durable commit. It is
-read no faster than its items are stored, so that flow control slows the client down.
-"""
+"""The RPCs on episodes: AddMessages, AddEpisodes, GetEpisodes, DeleteEpisode. StreamEpisodes is in
+episode_stream.py."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections import deque
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from kgsvc.access.scopes import current_caller
 from kgsvc.api import mapping
-from kgsvc.api.calls import Call, current_call
-from kgsvc.api.checks import RequestCheck, parse, unknown_fields
-from kgsvc.api.envelope import BidiStream, Operation, Reply, Rpcs, Unary
-from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, summary, to_proto
-from kgsvc.api.mapping import STATE_NUMBERS
+from kgsvc.api.checks import RequestCheck
+from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
+from kgsvc.api.errors import CallFailure, summary
 from kgsvc.commands import episodes
 from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.core import Core
-from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput, message_body
-from kgsvc.domain.errors import Conflict, InvalidArgument, OperationError, Violation
+from kgsvc.commands.items import ItemAcceptor, ItemInput, message_body
+from kgsvc.domain.errors import Conflict
 from kgsvc.domain.model.graph import RoleType, Source, is_source_url, with_source_url
 from kgsvc.domain.model.items import Accepted, ItemState
-from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import admin_pb2, envelope_pb2, ingestion_pb2, retrieval_pb2, types_pb2
-
-_ITEMS_A_BATCH = 64
-_REF_CHARS = 256
-_HELD_BYTES = 256  # of memory for a message besides its own bytes, and again for each of its violations
-_GROUPS_NAMED = 8  # in the log line of a stream
-Response = ingestion_pb2.StreamEpisodesResponse
 
 
 class EpisodeRpcs:
     """The RPCs on episodes; messages become episodes."""
 
-    def __init__(self, core: Core, acceptor: ItemAcceptor, stopping: asyncio.Event) -> None:
+    def __init__(self, core: Core, acceptor: ItemAcceptor) -> None:
         self._core = core
         self._acceptor = acceptor
-        self._stopping = stopping
-        streamed = core.metrics.stream_items
-        self._streamed = {outcome: streamed.labels(outcome) for outcome in ("stored", "duplicate", "refused")}
         self.rpcs: Rpcs = {
             "AddMessages": Unary(self._add_messages),
             "AddEpisodes": Unary(self._add_episodes),
-            "StreamEpisodes": BidiStream(self._stream_episodes),
             "GetEpisodes": Unary(self._get_episodes),
             "DeleteEpisode": Unary(self._delete_episode),
         }
@@ -119,48 +99,6 @@ class EpisodeRpcs:
             return Reply(output)
 
         return run
-
-    async def _stream_episodes(
-        self, requests: AsyncIterator[bytes], _context: object
-    ) -> AsyncIterator[Response]:
-        """Acknowledgements in the order of the items; refused items do not end the stream.
-
-        Raises MalformedRequest, PermissionDenied, Overloaded, StoreUnavailable, ShuttingDown: what was
-        acknowledged until then is stored, and the rest may be sent again.
-        """
-        call = current_call.get()
-        call.items = call.refused_items = 0
-        inbox = _Inbox(requests, self._core, self._stopping)
-        try:
-            while batch := await inbox.next_batch():
-                for streamed, response in zip(batch, await self._accept(batch), strict=True):
-                    self._note(call, streamed, response)
-                    yield response
-                    inbox.acknowledged(streamed)
-            if self._stopping.is_set():
-                raise ShuttingDown
-        finally:
-            await inbox.close()
-        call.status = "OK"
-
-    async def _accept(self, batch: Sequence[StreamedItem]) -> list[Response]:
-        """The acknowledgements of a batch: valid items of one group, or one invalid message."""
-        items = [streamed.item for streamed in batch if isinstance(streamed.item, ItemInput)]
-        if not items:
-            return [_answer(one, one.item) for one in batch if isinstance(one.item, OperationError)]
-        results = await self._acceptor.accept_each(batch[0].group_id, items)
-        return [_answer(streamed, result) for streamed, result in zip(batch, results, strict=True)]
-
-    def _note(self, call: Call, streamed: StreamedItem, response: Response) -> None:
-        call.items = (call.items or 0) + 1
-        if response.status == envelope_pb2.STATUS_ERROR:
-            call.refused_items = (call.refused_items or 0) + 1
-            outcome = "refused"
-        else:
-            outcome = "duplicate" if response.duplicate else "stored"
-            if streamed.group_id not in call.group_ids and len(call.group_ids) < _GROUPS_NAMED:
-                call.group_ids = (*call.group_ids, streamed.group_id)
-        self._streamed[outcome].inc()
 
 
 def message_item(check: RequestCheck, path: str, message: types_pb2.Message) -> ItemInput:
@@ -266,155 +204,3 @@ def _of_messages(conflict: Conflict) -> Conflict:
         for v in conflict.violations
     ]
     return Conflict(summary(violations) if violations else conflict.message, violations)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamedItem:
-    """One message of the stream: an item, or what is wrong with it."""
-
-    sequence: int
-    size: int
-    request_id: str
-    client_ref: str
-    group_id: str
-    kind: str  # episode | message: the field that holds the item
-    item: ItemInput | OperationError
-
-
-class _Inbox:
-    """Messages that were read and are not acknowledged yet, bounded in bytes.
-
-    At the bound reading pauses; a message larger than the bound passes alone.
-    """
-
-    def __init__(self, requests: AsyncIterator[bytes], core: Core, stopping: asyncio.Event) -> None:
-        self._requests = requests
-        self._core = core
-        self._stopping = stopping
-        self._waiting: deque[StreamedItem] = deque()
-        self._bytes = 0
-        self._arrived = asyncio.Event()
-        self._freed = asyncio.Event()
-        self._reader = asyncio.create_task(self._read())
-        self._stopper = asyncio.create_task(self._stop())
-
-    async def next_batch(self) -> list[StreamedItem]:
-        """The next messages that wait: some valid ones of one group, or one invalid one.
-
-        Waits only for the first. Empty when the client has closed its side or the process stops. Raises
-        MalformedRequest for a message that cannot be parsed and PermissionDenied for one of a group that the
-        caller may not write, after everything read before it was returned.
-        """
-        while not self._waiting:
-            if self._reader.done():
-                if not self._reader.cancelled():
-                    self._reader.result()
-                return []
-            self._arrived.clear()
-            await self._arrived.wait()
-        first = self._waiting.popleft()
-        taken = [first]
-        while len(taken) < _ITEMS_A_BATCH and self._waiting and _together(first, self._waiting[0]):
-            taken.append(self._waiting.popleft())
-        return taken
-
-    def acknowledged(self, streamed: StreamedItem) -> None:
-        """Free its bytes for the next message."""
-        self._bytes -= streamed.size
-        self._freed.set()
-
-    async def close(self) -> None:
-        """Stop reading."""
-        self._stopper.cancel()
-        self._reader.cancel()
-        await asyncio.gather(self._stopper, self._reader, return_exceptions=True)
-
-    async def _stop(self) -> None:
-        await self._stopping.wait()
-        self._reader.cancel()
-
-    async def _read(self) -> None:
-        sequence = 0
-        try:
-            async for raw in self._requests:
-                streamed = await offload(len(raw) / REQUEST_BYTES, _streamed, self._core, sequence, raw)
-                sequence += 1
-                self._bytes += streamed.size
-                self._waiting.append(streamed)
-                self._arrived.set()
-                while self._bytes >= self._core.limits.stream_inflight_bytes:
-                    self._freed.clear()
-                    await self._freed.wait()
-        finally:
-            self._arrived.set()
-
-
-def _together(first: StreamedItem, other: StreamedItem) -> bool:
-    valid = isinstance(first.item, ItemInput) and isinstance(other.item, ItemInput)
-    return valid and first.group_id == other.group_id
-
-
-def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
-    request = parse(ingestion_pb2.StreamEpisodesRequest, raw)
-    check = RequestCheck(core.limits)
-    request_id = check.optional_identifier(request, "", "request_id", core.limits.uuid)
-    if request_id is None or check.error() is not None:
-        request_id = core.new_id()
-    check.request_id = request_id
-    check.text("client_ref", request.client_ref, _REF_CHARS)
-    check.extend(unknown_fields(request, raw))
-    group_id = check.writable_group_id("group_id", request.group_id)
-    current_caller.get().require(check.groups)
-    item = _item(request, check, len(raw))
-    wrong = len(item.violations) if isinstance(item, OperationError) else 0
-    return StreamedItem(
-        sequence=sequence,
-        size=len(raw) + _HELD_BYTES * (1 + wrong),
-        request_id=request_id,
-        client_ref=request.client_ref[:_REF_CHARS],
-        group_id=group_id,
-        kind=request.WhichOneof("item") or "item",
-        item=item,
-    )
-
-
-def _item(
-    request: ingestion_pb2.StreamEpisodesRequest, check: RequestCheck, size: int
-) -> ItemInput | OperationError:
-    """The item, or everything that is wrong with its message."""
-    limit = check.limits.payload_bytes
-    if size > limit:
-        check.over("", f"the message has {size} bytes, at most {limit} are allowed")
-    item = None
-    match request.WhichOneof("item"):
-        case "episode":
-            item = episode_item(check, "episode.", request.episode)
-        case "message":
-            item = message_item(check, "message.", request.message)
-        case _:
-            check.invalid("item", "is required, an episode or a message")
-    refusal = check.error()
-    if item is None or refusal is not None:
-        return refusal or InvalidArgument("there is no item", [Violation("item", "is required")])
-    return item
-
-
-def _answer(streamed: StreamedItem, result: Acknowledged | OperationError) -> Response:
-    """The acknowledgement; errors are always in band, with fields named as in the stream's message."""
-    response = Response(
-        client_ref=streamed.client_ref, sequence=streamed.sequence, request_id=streamed.request_id
-    )
-    if isinstance(result, OperationError):
-        failure = failure_of(result)
-        named = (replace(v, field=v.field.replace("items[0]", streamed.kind)) for v in failure.violations)
-        response.status = envelope_pb2.STATUS_ERROR
-        response.error.CopyFrom(to_proto(replace(failure, violations=tuple(named))))
-        return response
-    item, response.receipt_id = result.item, result.receipt_id
-    response.uuid, response.duplicate, response.state = item.uuid, item.duplicate, STATE_NUMBERS[item.state]
-    response.status = envelope_pb2.STATUS_ACCEPTED
-    if item.duplicate and item.state is ItemState.PARKED:
-        message = "the item was parked earlier; RetryItems starts it again"
-        response.status = envelope_pb2.STATUS_PARKED
-        response.error.CopyFrom(to_proto(CallFailure("PARKED", message)))
-    return response

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.claims import BEHIND, Drafted
+from kgsvc.models.rules.days import make_day, ms_of
 from kgsvc.models.rules.lexicon import KIN, ORGANISATION_WORDS, PLACE_WORDS, ROLES, WORK_WORDS
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import word_set
-from kgsvc.models.rules.times import make_day, ms_of
 
 _MADE = {
     **{"directed": "DIRECTED", "co-directed": "DIRECTED", "written": "WROTE", "co-written": "WROTE"},

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
+from kgsvc.models.rules.days import day_of
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import NodeDraft
 from kgsvc.models.rules.text import cleaned, mapping, word_list, word_set
-from kgsvc.models.rules.times import day_of
 
 DEEPEST = 12
 LONGEST_VALUE = 200  # characters; longer strings are read as text

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.claims import Drafted
+from kgsvc.models.rules.days import checked, day_of, floor_to, make_day, ms_of, shift
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import mapping
-from kgsvc.models.rules.times import checked, day_of, floor_to, make_day, ms_of, nearest, shift
+from kgsvc.models.rules.times import nearest
 
 KANJI = r"[\u4e00-\u9fff々ァ-ヶー]"
 _ATTRIBUTES = mapping("""

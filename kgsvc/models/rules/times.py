@@ -1,93 +1,25 @@
-"""Time expressions of a sentence, resolved against the episode's reference time (spec 004 §2.2).
-
-A day is an ordinal of the proleptic Gregorian calendar in UTC, in the years 1 to 9999. A date outside of
-these years is None, never an error.
-"""
+"""Time expressions of a sentence, resolved against the episode's reference time (spec 004 §2.2)."""
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
+from kgsvc.models.rules.days import (
+    MS_PER,
+    checked,
+    day_of,
+    floor_to,
+    make_day,
+    ms_of,
+    shift,
+    shift_ms,
+    words_for,
+)
 from kgsvc.models.rules.lexicon import MONTHS, WEEKDAYS
 from kgsvc.models.rules.text import numbered, word_list, word_set
-
-DAY_MS = 86_400_000
-_EPOCH = date(1970, 1, 1).toordinal()
-_LAST = date.max.toordinal()
-_MONTHS_PER = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120}
-_DAYS_PER = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
-_MS_PER = {"hour": 3_600_000, "minute": 60_000, "second": 1_000}
-
-
-def day_of(ms: int) -> int | None:
-    """The ordinal of the day that `ms` falls on."""
-    return checked(_EPOCH + ms // DAY_MS)
-
-
-def checked(day: int) -> int | None:
-    """The ordinal itself if it is a day of the years 1 to 9999."""
-    return day if 1 <= day <= _LAST else None
-
-
-def ms_of(day: int) -> int:
-    """The first millisecond of a day."""
-    return (day - _EPOCH) * DAY_MS
-
-
-def make_day(year: int, month: int = 1, day: int = 1) -> int | None:
-    """The ordinal of a date; None if there is no such date."""
-    if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
-        return None
-    return date(year, month, day).toordinal()
-
-
-def shift(day: int, unit: str, count: int) -> int | None:
-    """`day` moved by `count` units; 31 March less a month is 28 February."""
-    if unit in _DAYS_PER:
-        return checked(day + count * _DAYS_PER[unit])
-    at = date.fromordinal(day)
-    year, month0 = divmod(at.year * 12 + at.month - 1 + count * _MONTHS_PER[unit], 12)
-    if not 1 <= year <= 9999:
-        return None
-    return date(year, month0 + 1, min(at.day, calendar.monthrange(year, month0 + 1)[1])).toordinal()
-
-
-def shift_ms(ms: int, unit: str, count: int) -> int | None:
-    """`ms` moved by `count` units; days and longer move to the start of their day."""
-    if unit in _MS_PER:
-        moved = ms + count * _MS_PER[unit]
-        return None if day_of(moved) is None else moved
-    day = day_of(ms)
-    moved_day = None if day is None else shift(day, unit, count)
-    return None if moved_day is None else ms_of(moved_day)
-
-
-def floor_to(day: int, unit: str) -> int:
-    """The first day of the week (Monday), month or year of `day`; `day` itself for other units."""
-    at = date.fromordinal(day)
-    if unit == "week":
-        return max(1, day - at.weekday())
-    if unit == "month":
-        return at.replace(day=1).toordinal()
-    if unit == "year":
-        return at.replace(month=1, day=1).toordinal()
-    return day
-
-
-def words_for(day: int, unit: str) -> str:
-    """A date as people write it: "7 May 2023", "May 2023", "2023"; weeks by their Monday."""
-    at = date.fromordinal(day)
-    if unit == "year":
-        return str(at.year)
-    month = f"{calendar.month_name[at.month]} {at.year}"
-    if unit in ("month", "season", "quarter"):
-        return month
-    return f"week of {at.day} {month}" if unit == "week" else f"{at.day} {month}"
-
 
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
@@ -367,7 +299,7 @@ class _Expression:
             return self._time(None if day is None else DaySpan(day, checked(day + 2), "day"), relative=True)
         if unit == "day":  # "my last day", "the next day": not from today
             return None
-        if unit in _MS_PER:
+        if unit in MS_PER:
             return self._fixed("at")
         unit = "day" if unit == "night" else unit
         return self._time(_span(shift(floor_to(self.today, unit), unit, which), unit), relative=True)

@@ -9,7 +9,7 @@ from kgsvc.domain.errors import InvalidArgument
 from kgsvc.domain.model.items import ItemState, ItemStatus, Step, Transition
 from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect, present, refused
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
-from kgsvc.stores.protocol import QueueDepth
+from kgsvc.stores.intake_protocol import QueueDepth
 
 
 async def _listed(g: Scratch, states: Collection[ItemState] = (), limit: int = 100) -> list[ItemStatus]:

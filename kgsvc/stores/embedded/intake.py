@@ -38,7 +38,7 @@ from kgsvc.stores.embedded.rows import (
     take_ids,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-from kgsvc.stores.protocol import Page, QueueDepth
+from kgsvc.stores.intake_protocol import Page, QueueDepth
 from kgsvc.stores.quotas import counters_of, sum_of
 
 NEVER = 2**63 - 1  # the largest number that the engine knows

@@ -9,9 +9,9 @@ from typing import LiteralString
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
+from kgsvc.stores.intake_protocol import Page, QueueDepth
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import NEVER, STATUS_OPTIONAL, Row, status_of, whole
-from kgsvc.stores.protocol import Page, QueueDepth
 
 _BEFORE_ALL = -(2**63)
 _STATES = tuple(str(state) for state in ItemState)
