@@ -134,12 +134,27 @@ def test_every_link_leads_somewhere() -> None:
             assert not anchor or anchor in anchors(target), f"{page.name}: {path}#{anchor}"
 
 
-def test_every_file_that_the_table_of_changes_names_exists() -> None:
-    for _, files in rows(REPOSITORY / "CONTRIBUTING.md", "What", "Files, in this order"):
-        for named in re.findall(r"`([\w/{},.]+/[\w/{},.]*)`", files):
-            head, inner, tail = re.fullmatch(r"([^{]*)(?:{(.*)})?(.*)", named).groups()  # type: ignore[union-attr]
-            for path in (f"{head}{part}{tail}" for part in (inner or "").split(",")):
-                assert any((root / path).exists() for root in (REPOSITORY, REPOSITORY / "kgsvc")), path
+def files_of(row: str) -> list[Path]:
+    """The files and folders that a row of the table of changes names."""
+    found = []
+    for named in re.findall(r"`([\w/{},.]+/[\w/{},.]*)`", row):
+        head, inner, tail = re.fullmatch(r"([^{]*)(?:{(.*)})?(.*)", named).groups()  # type: ignore[union-attr]
+        for path in (f"{head}{part}{tail}" for part in (inner or "").split(",")):
+            there = [root / path for root in (REPOSITORY, REPOSITORY / "kgsvc") if (root / path).exists()]
+            assert there, path
+            found += there
+    return found
+
+
+def test_every_file_and_name_in_the_table_of_changes_exists() -> None:
+    for _, row in rows(REPOSITORY / "CONTRIBUTING.md", "What", "Files, in this order"):
+        texts = [path.read_text() for path in files_of(row) if path.is_file()]
+        near = [each.read_text() for path in files_of(row) for each in path.parent.glob("*.py")]
+        for name in re.findall(r"`((?:\w+\.)?\w+)`", row):
+            if (REPOSITORY / name).exists() or name.endswith(".py"):
+                continue
+            word = re.compile(rf"\b{name.rpartition('.')[2]}\b")
+            assert any(map(word.search, texts + near)), f"{name} is in none of the files of: {row}"
 
 
 def test_every_page_is_reached_from_the_readme_which_is_short() -> None:
