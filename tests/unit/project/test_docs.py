@@ -136,11 +136,12 @@ def test_every_link_leads_somewhere() -> None:
 
 def files_of(row: str) -> list[Path]:
     """The files and folders that a row of the table of changes names."""
-    found = []
+    package = REPOSITORY / "kgsvc"
+    found = [package / name for name in re.findall(r"`(\w+\.py)`", row) if (package / name).exists()]
     for named in re.findall(r"`([\w/{},.]+/[\w/{},.]*)`", row):
         head, inner, tail = re.fullmatch(r"([^{]*)(?:{(.*)})?(.*)", named).groups()  # type: ignore[union-attr]
         for path in (f"{head}{part}{tail}" for part in (inner or "").split(",")):
-            there = [root / path for root in (REPOSITORY, REPOSITORY / "kgsvc") if (root / path).exists()]
+            there = [root / path for root in (REPOSITORY, package) if (root / path).exists()]
             assert there, path
             found += there
     return found
