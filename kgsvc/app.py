@@ -60,6 +60,7 @@ from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import Ontologies, Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock, free_early
+from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.engine import Engine
 from kgsvc.stores.protocol import Store
 
@@ -89,12 +90,15 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         _background(stack, core.activity.run(), "activity")
         _background(stack, _sample(core), "sampling")
         erasures = Erasures(core)
+        files = await _index_files(settings)
+        if files is not None:
+            erasures.drops(files.forget)
         _background(stack, erasures.run(), "erasures")
         if settings.server.role != "api":
             await _start_worker(settings, core, models, ontology, stack)
         address = None
         if settings.server.role != "worker":
-            address = await _start_server(settings, core, models, ontology, erasures, stack)
+            address = await _start_server(settings, core, models, ontology, erasures, files, stack)
         name = models.embedder.space if models.embedder else None
         yield Running(address, metrics_address, await core.store.info(), models.extractor.name, name)
 
@@ -208,11 +212,12 @@ async def _start_server(
     models: ModelSet,
     ontology: Ontology,
     erasures: Erasures,
+    files: ArrayFiles | None,
     stack: AsyncExitStack,
 ) -> str:
     spending = Spending(core.store, settings.quotas, core.clock)
     encoder = None if models.cross_encoder is None else ChargedEncoder(models.cross_encoder, spending)
-    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder)
+    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder, files)
     stack.push_async_callback(search.close)
     erasures.drops(search.erase)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
@@ -229,9 +234,25 @@ async def _start_server(
     address = _listen(settings, server, await _credentials(settings, stack))
     await server.start()
     stack.push_async_callback(server.stop)
+    _background(stack, search.sweep(), "files of search indexes")
     if settings.retrieval.warm_groups:
         _background(stack, _warm(core, search), "groups that are loaded at the start")
     return address
+
+
+async def _index_files(settings: Settings) -> ArrayFiles | None:
+    """Where indexes are kept. Raises ConfigError."""
+    directory = settings.retrieval.index_dir
+    if directory is None and settings.store.kind == "embedded":
+        directory = settings.store.data_dir / "index"
+    if directory is None:
+        return None
+    files = ArrayFiles(directory, settings.retrieval.index_disk_bytes)
+    try:
+        await asyncio.to_thread(files.open)
+    except OSError as error:
+        raise ConfigError(f"retrieval.index_dir: {directory} cannot be used: {error}") from error
+    return files
 
 
 async def _retention(path: Path) -> tuple[Retention, ...]:

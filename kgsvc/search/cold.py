@@ -98,6 +98,7 @@ class Cold:
     ) -> dict[str, Group]:
         """Those of the groups of which these parts are not in memory. Absent: they are, or must be loaded
         while their caller waits, since the group is small or the store cannot search it."""
+        await self._indexes.restore(group_ids, parts)
         wanted = [each for each in dict.fromkeys(group_ids) if not self._indexes.holds(each, parts)]
         if not wanted:
             return {}

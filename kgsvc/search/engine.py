@@ -21,6 +21,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
+from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.cold import Cold, ColdStore
 from kgsvc.search.context import composed_lines
 from kgsvc.search.context_lines import MARK, Line
@@ -34,6 +35,7 @@ from kgsvc.search.group import Group, Part
 from kgsvc.search.group_index import unpack
 from kgsvc.search.heads import GroupHeads
 from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.kept import KeptGroups
 from kgsvc.search.node_index import unpack_entity
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
 from kgsvc.search.pool import Asked, Found
@@ -41,7 +43,7 @@ from kgsvc.search.query import QueryVectors, Term, parse
 from kgsvc.search.rank import in_force, ranked
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import GraphStore
-from kgsvc.stores.search_protocol import SearchStore
+from kgsvc.stores.search_protocol import ProofStore, SearchStore
 
 T = TypeVar("T")
 Shown = Callable[[Key], Item | None]
@@ -58,7 +60,7 @@ _COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
 _SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
 
 
-class EngineStore(GraphStore, SearchStore, ColdStore, Protocol):
+class EngineStore(GraphStore, SearchStore, ColdStore, ProofStore, Protocol):
     """Where names are looked up, indexes are fed from, and what is not in memory is found."""
 
 
@@ -89,7 +91,9 @@ class Engine:
         settings: SearchSettings,
         clock: Clock,
         cross_encoder: CrossEncoder | None = None,
+        files: ArrayFiles | None = None,
     ) -> None:
+        """`files`: where indexes are kept."""
         self._store = store
         self._settings = settings
         self._clock = clock
@@ -97,7 +101,8 @@ class Engine:
         self._vectors = QueryVectors(embedder, settings)
         self._min_cosine = embedder.min_cosine if embedder else 0.0
         space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
-        self.indexes = IndexCache(store, settings, space, dimension)
+        self._kept = None if files is None else KeptGroups(files, store, space, dimension)
+        self.indexes = IndexCache(store, settings, space, dimension, self._kept)
         self.cold = Cold(store, self.indexes, settings)
         self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
@@ -156,6 +161,12 @@ class Engine:
             if uuid in left:
                 problem = Violation(field, "is no entity of these groups")
                 raise NotFound(f"no entity {uuid} in these groups", [problem])
+
+    async def sweep(self) -> None:
+        """Remove files of indexes that count no more: while this server was away something may have been
+        erased."""
+        if self._kept is not None:
+            await self._kept.sweep()
 
     async def warm(self, group_ids: Collection[str]) -> None:
         """Load the busiest of these groups behind the searches, one after the other: those that were changed

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.search.arrays import Arrays, Column, Frozen, named, part_of, united, unpickled
 from kgsvc.search.evidence_turns import Turns, turns_of
-from kgsvc.search.fact_columns import Column, within
+from kgsvc.search.fact_columns import within
 from kgsvc.search.filters import Filters
+from kgsvc.search.links import Links
 from kgsvc.search.node_index import DatedIndex
 from kgsvc.search.passage_index import PassageIndex
 from kgsvc.search.text_index import Mask, mask_of
@@ -22,7 +24,6 @@ from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
 _COMPRESSED = 1_024  # bytes from which on: below, beginning to compress takes longer than all else
-_MENTION_BYTES = 130  # of one entity named in one episode: its place in a set, its share of the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +45,18 @@ class EpisodeIndex(DatedIndex):
         self._spoken = Column(np.bool_)
         self._of_document = Column(np.bool_)
         self._turns: Turns | None = None  # of the episodes as they are; None: to be looked for anew
-        self._naming: dict[str, set[int]] = {}  # entity -> rows
-        self._named: dict[int, tuple[str, ...]] = {}  # row -> entities
-        self._mentions = 0
+        self._named = Links()  # the entities that an episode names
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
         columns = self._reference.nbytes + self._spoken.nbytes + self._of_document.nbytes
         passages = 0 if self._passages is None else self._passages.nbytes
-        return super().nbytes + columns + passages + self._mentions * _MENTION_BYTES
+        return super().nbytes + columns + passages + self._named.nbytes
 
     def put(self, indexed: IndexedEpisode) -> None:
         """Write an episode."""
         episode = indexed.episode
-        self._unname(episode.uuid)
         row = self._set(episode.uuid, episode.body, pack_episode(indexed), "", None)
         self._date(row, episode.created_ms)
         self._reference.data[row] = episode.reference_ms
@@ -68,27 +66,30 @@ class EpisodeIndex(DatedIndex):
             same = indexed.space == self._passage_space
             self._passages.put(row, indexed.passages or b"" if same else b"")
         self._turns = None
-        self._named[row] = tuple(dict.fromkeys(indexed.entities))
-        for entity in self._named[row]:
-            self._naming.setdefault(entity, set()).add(row)
-        self._mentions += len(self._named[row])
+        self._named.put(row, indexed.entities)
 
     def remove(self, uuid: str) -> None:
         """Forget an episode, if it is there."""
         if uuid in self:
-            self._unname(uuid)
             self._remove(uuid)
 
-    def _unname(self, uuid: str) -> None:
-        row = self.row(uuid)
-        if row is None:
-            return
-        for entity in self._named.pop(row):
-            rows = self._naming[entity]
-            rows.discard(row)
-            self._mentions -= 1
-            if not rows:
-                del self._naming[entity]
+    def freeze(self) -> Frozen:
+        rows = self.rows
+        columns = (("reference", self._reference), ("spoken", self._spoken), ("document", self._of_document))
+        own = {name: column.data[:rows].copy() for name, column in columns}
+        passages = (lambda: {}) if self._passages is None else self._passages.freeze()
+        return united(
+            super().freeze(), lambda: own, named("named", self._named.freeze()), named("passages", passages)
+        )
+
+    def take(self, arrays: Arrays) -> None:
+        super().take(arrays)
+        self._reference.take(arrays["reference"])
+        self._spoken.take(arrays["spoken"])
+        self._of_document.take(arrays["document"])
+        self._named.take(part_of(arrays, "named"))
+        if self._passages is not None:
+            self._passages.take(part_of(arrays, "passages"))
 
     def _text(self, packed: bytes) -> str:
         return unpack_episode(packed).episode.body
@@ -102,6 +103,7 @@ class EpisodeIndex(DatedIndex):
     def _clear(self, row: int) -> None:
         super()._clear(row)
         self._spoken.data[row] = False
+        self._named.clear(row)
         if self._passages is not None:
             self._passages.clear(row)
         self._turns = None
@@ -134,13 +136,13 @@ class EpisodeIndex(DatedIndex):
             kept &= mask_of(self.rows, *(self.naming(entity) for entity in typed))
         return kept
 
-    def naming(self, entity: str) -> set[int]:
-        """The rows of episodes that name an entity; not to be changed."""
-        return self._naming.get(entity, set())
+    def naming(self, entity: str) -> list[int]:
+        """The rows of episodes that name an entity, ascending."""
+        return self._named.rows_of(entity)
 
     def entities(self, row: int) -> tuple[str, ...]:
         """The entities that an episode names."""
-        return self._named[row]
+        return self._named.of_row(row)
 
     def times(self) -> NDArray[np.int64]:
         """Reference times by row; of free rows any."""
@@ -181,7 +183,7 @@ def unpack_episode(packed: bytes) -> FoundEpisode:
     shown = packed[_SIZE_BYTES:]
     if unpacked_bytes(packed) >= _COMPRESSED:
         shown = zlib.decompress(shown)
-    values, description, role_type, role, entities = pickle.loads(shown)
+    values, description, role_type, role, entities = unpickled(shown)
     uuid, group_id, body, source, reference_ms, created_ms, name = values
     said_by = None if role_type is None else RoleType(role_type)
     episode = Episode(

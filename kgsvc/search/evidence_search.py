@@ -59,7 +59,7 @@ class Candidates:
 
     def follow(self, episodes: Sequence[str]) -> None:
         """Put the facts that episodes tell, and that fulfil the filters, beside those that were found."""
-        told = dict.fromkeys(row for episode in episodes for row in self.index.telling.tells(episode))
+        told = dict.fromkeys(row for episode in episodes for row in self.index.episodes.rows_of(episode))
         if told:
             seen, known = seen_facts(self.index, self.asked), set(self.rows)
             self.rows += [row for row in told if seen[row] and row not in known]
@@ -70,7 +70,7 @@ class Candidates:
 
     def told(self, method: Method) -> list[Told]:
         """The episodes of what a method found, best first."""
-        return self.index.telling.told_in([row for _, _, row in self.lists.get(method, ())])
+        return self.index.episodes.of_rows([row for _, _, row in self.lists.get(method, ())])
 
     def own(self, words: Floats, meaning: Floats) -> Floats:
         """How each fits by itself; given are the scaled scores of what was found, best first."""
@@ -84,7 +84,7 @@ class Candidates:
         """The best episode of each by its rank, or NOBODY."""
         return [
             ranks.get(told[0], NOBODY) if len(told) == 1 else _first(told, ranks)
-            for told in self.index.telling.told_in(self.rows)
+            for told in self.index.episodes.of_rows(self.rows)
         ]
 
 

@@ -1,51 +1,19 @@
-"""Growable numpy columns, one row a fact, and which facts hold now: kept, since it seldom changes."""
+"""Times, ends and relations of facts by row, and which facts hold now: kept, since it seldom changes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from kgsvc.domain.facts.beliefs import past_of
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Fact
+from kgsvc.search.arrays import Arrays, Column, Frozen, of_strings, strings
 from kgsvc.search.filters import NONE, Filters, Span
-
-_FIRST_ROWS = 8
-
-
-def room_for(rows: int) -> int:
-    """How many rows to make room for at once, so that growing copies each row a few times at most."""
-    return rows + rows // 8 + _FIRST_ROWS
-
-
-class Column:
-    """An array over rows.
-
-    Growing may move the memory: a view taken of `data` must not outlive the next `reserve`.
-    """
-
-    def __init__(self, dtype: DTypeLike, width: int = 0) -> None:
-        self._width = width
-        self.data: NDArray[Any] = np.zeros(self._shape(0), dtype)
-
-    def reserve(self, rows: int) -> None:
-        """Make room for `rows` rows; new ones are zero."""
-        if rows > len(self.data):
-            # In place: the allocator extends large blocks without copying them. No view is alive here.
-            self.data.resize(self._shape(rows), refcheck=False)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory held, spare rows included."""
-        return int(self.data.nbytes)
-
-    def _shape(self, rows: int) -> tuple[int, ...]:
-        return (rows, self._width) if self._width else (rows,)
-
 
 NEVER = 2**63 - 1  # the end of an open interval
 Mask = NDArray[np.bool_]
@@ -183,6 +151,30 @@ class FactColumns:
         self._beliefs.pop(row, None)
         if fact.beliefs:
             self._beliefs[row] = past_of(fact)
+
+    def freeze(self, rows: int) -> Frozen:
+        """See kgsvc.search.arrays."""
+        columns = {f"column{at}": column.data[:rows].copy() for at, column in enumerate(self._all())}
+        uuids, relations = list(self._uuids), list(self._relations)
+        beliefs = {row: [each.row() for each in held] for row, held in self._beliefs.items()}
+        return lambda: {
+            **columns,
+            **of_strings("nodes", uuids),
+            **of_strings("relations", relations),
+            **of_strings("beliefs", [json.dumps(beliefs)]),
+        }
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError, TypeError, ValueError."""
+        for at, column in enumerate(self._all()):
+            column.take(arrays[f"column{at}"])
+        self._current = Current()
+        self._current.reserve(len(self._start.data))
+        self._uuids = strings(arrays, "nodes")
+        self._nodes = {uuid: number for number, uuid in enumerate(self._uuids)}
+        self._relations = {name: number for number, name in enumerate(strings(arrays, "relations"))}
+        beliefs = json.loads(strings(arrays, "beliefs")[0])
+        self._beliefs = {int(row): tuple(Belief(*each) for each in held) for row, held in beliefs.items()}
 
     def clear(self, row: int) -> None:
         """Free a row."""

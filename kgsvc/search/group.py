@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kgsvc.search.arrays import Arrays, Frozen, named, part_of, united
 from kgsvc.search.episode_index import EpisodeIndex
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.node_index import CommunityIndex, NodeIndex
@@ -29,6 +30,17 @@ class GroupTexts:
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
         return self.nodes.nbytes + self.episodes.nbytes + self.communities.nbytes
+
+    def freeze(self) -> Frozen:
+        """See kgsvc.search.arrays."""
+        parts = (("nodes", self.nodes), ("episodes", self.episodes), ("communities", self.communities))
+        return united(*(named(name, part.freeze()) for name, part in parts))
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen. Raises LookupError, TypeError, ValueError: the arrays are no such indexes."""
+        self.nodes.take(part_of(arrays, "nodes"))
+        self.episodes.take(part_of(arrays, "episodes"))
+        self.communities.take(part_of(arrays, "communities"))
 
     def apply(self, changes: TextChanges) -> None:
         """Advance to a page of changes; its epoch must be this index's own, or the index empty."""
@@ -103,3 +115,10 @@ class Group:
             self.facts = GroupIndex(self.group_id, self._space, self._dimension)
         else:
             self.texts = GroupTexts(self.group_id, self._space, self._dimension)
+
+    def replace(self, held: GroupIndex | GroupTexts) -> None:
+        """Have this part."""
+        if isinstance(held, GroupIndex):
+            self.facts = held
+        else:
+            self.texts = held

@@ -1,11 +1,10 @@
-"""Graph distance over facts, seen as undirected edges."""
+"""The index of one group's facts (scope FACTS), and distances over them, seen as undirected edges."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
@@ -13,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Fact, FactKind, Polarity
+from kgsvc.search.arrays import Arrays, Frozen, named, part_of, united, unpickled
 from kgsvc.search.fact_columns import FactColumns
+from kgsvc.search.links import Links
 from kgsvc.search.postings import keyword_text
 from kgsvc.search.text_index import Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
@@ -48,47 +49,6 @@ def distances(
     return reached
 
 
-_ROW_BYTES = 180  # measured: tuple of uuids, share of an episode's set and of its name
-
-
-class Telling:
-    """Facts by row and their episodes by uuid, in both directions."""
-
-    def __init__(self) -> None:
-        self._uuids: dict[str, str] = {}  # one string for all facts of an episode
-        self._told_in: dict[int, tuple[str, ...]] = {}
-        self._tells: dict[str, set[int]] = {}
-
-    @property
-    def nbytes(self) -> int:
-        """About the memory held, in bytes."""
-        return len(self._told_in) * _ROW_BYTES
-
-    def put(self, row: int, episodes: Iterable[str]) -> None:
-        """Set the episodes of a fact."""
-        self.clear(row)
-        once = dict.fromkeys(episodes)
-        uuids = self._told_in[row] = tuple(self._uuids.setdefault(uuid, uuid) for uuid in once)
-        for uuid in uuids:
-            self._tells.setdefault(uuid, set()).add(row)
-
-    def clear(self, row: int) -> None:
-        """Forget a fact, if it is there."""
-        for uuid in self._told_in.pop(row, ()):
-            rows = self._tells[uuid]
-            rows.discard(row)
-            if not rows:
-                del self._tells[uuid], self._uuids[uuid]
-
-    def told_in(self, rows: Iterable[int]) -> list[tuple[str, ...]]:
-        """The episodes of facts, in their order."""
-        return list(map(self._told_in.get, rows, repeat(())))
-
-    def tells(self, episode: str) -> list[int]:
-        """The rows of the facts that an episode tells, ascending."""
-        return sorted(self._tells.get(episode, ()))
-
-
 _MANY = 64  # new facts of a page that are written together, from their stored words
 
 
@@ -103,12 +63,21 @@ class GroupIndex(TextIndex):
         self.epoch = 0
         self.rev = 0
         self.columns = FactColumns()
-        self.telling = Telling()
+        self.episodes = Links()  # that tell a fact
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return super().nbytes + self.columns.nbytes + self.telling.nbytes
+        return super().nbytes + self.columns.nbytes + self.episodes.nbytes
+
+    def freeze(self) -> Frozen:
+        columns, episodes = self.columns.freeze(self.rows), self.episodes.freeze()
+        return united(super().freeze(), named("columns", columns), named("episodes", episodes))
+
+    def take(self, arrays: Arrays) -> None:
+        super().take(arrays)
+        self.columns.take(part_of(arrays, "columns"))
+        self.episodes.take(part_of(arrays, "episodes"))
 
     # -- following the store ---------------------------------------------------------------------------
 
@@ -151,7 +120,7 @@ class GroupIndex(TextIndex):
 
     def _describe(self, row: int, fact: Fact) -> None:
         self.columns.put(row, fact)
-        self.telling.put(row, fact.episodes)
+        self.episodes.put(row, fact.episodes)
 
     def _text(self, packed: bytes) -> str:
         return keyword_text(unpack(packed))
@@ -161,7 +130,7 @@ class GroupIndex(TextIndex):
 
     def _clear(self, row: int) -> None:
         self.columns.clear(row)
-        self.telling.clear(row)
+        self.episodes.clear(row)
 
     # -- searching -------------------------------------------------------------------------------------
 
@@ -179,8 +148,8 @@ class GroupIndex(TextIndex):
 
 # Hashes, evidence and closures serve writing, not showing; the enums travel as plain strings.
 _LEFT_OUT: dict[str, Any] = {"slot": "", "fact_key": "", "evidence": (), "closures": ()}
-_NAMES = tuple(f.name for f in fields(Fact) if f.name not in {*_LEFT_OUT, "kind", "polarity"})
-_values = attrgetter(*_NAMES)
+PACKED_FIELDS = tuple(f.name for f in fields(Fact) if f.name not in {*_LEFT_OUT, "kind", "polarity"})
+_values = attrgetter(*PACKED_FIELDS)
 
 
 def pack(fact: Fact) -> bytes:
@@ -190,9 +159,9 @@ def pack(fact: Fact) -> bytes:
 
 def unpack(packed: bytes) -> Fact:
     """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
-    values, kind, polarity = pickle.loads(packed)
+    values, kind, polarity = unpickled(packed)
     return Fact(
-        **dict(zip(_NAMES, values, strict=True)),
+        **dict(zip(PACKED_FIELDS, values, strict=True)),
         **_LEFT_OUT,
         kind=FactKind(kind),
         polarity=Polarity(polarity),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any, TypeVar
 
-from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.errors import ServiceError, StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
+from kgsvc.search.arrays import Frozen
 from kgsvc.search.group import Group, GroupTexts, Part
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.heads import in_time
+from kgsvc.search.kept import KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
 
@@ -28,6 +31,10 @@ _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
 _BEHIND_PAGE = 200  # facts of a page then: what is searched meanwhile shares the interpreter with it
 _REST = 4  # times as long as a page took does such a load rest where others search, and at most
+_UNKEPT_ROWS = 50  # a part is written to a file once so many rows of it have changed, and
+_UNKEPT_SHARE = 10  # such a share of it
+_TRIES = 5  # to see a group that is written to at rest
+_CLOSING_S = 10.0  # for writing what changed to files when the server stops
 _LONGEST_REST_S = 0.2  # since who comes to wait for it waits for its rest too
 
 
@@ -39,6 +46,9 @@ class _Entry:
         self.lock = asyncio.Lock()
         self.nbytes = _ENTRY_BYTES
         self.complete: set[Part] = set()  # what was loaded to its end
+        self.looked: set[Part] = set()  # for which a file was looked
+        self.unkept: Counter[Part] = Counter()  # rows that changed since a part was last written to a file
+        self.kept_by: dict[Part, asyncio.Task[None]] = {}  # who writes a part to a file
         self.awaited = 0  # callers who wait for it
 
     def ready(self, part: Part) -> bool:
@@ -62,9 +72,10 @@ class IndexCache:
         settings: SearchSettings,
         space: str,
         dimension: int,
+        kept: KeptGroups | None = None,
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`rest` waits for so many seconds."""
+        """`kept`: where groups are kept in files. `rest` waits for so many seconds."""
         self._store = store
         self._settings = settings
         self._space = space
@@ -76,6 +87,8 @@ class IndexCache:
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
         self._asked = 0  # searches so far
         self._serving = 0  # those under way that do without an index
+        self._kept = kept
+        self._keeping = asyncio.Lock()  # one part at a time is written
         self._rest = rest
 
     @property
@@ -148,15 +161,61 @@ class IndexCache:
         self._loaders[group_id] = task
         task.add_done_callback(lambda done: self._loaded(group_id, done))
 
+    async def restore(self, group_ids: Iterable[str], parts: Collection[Part]) -> None:
+        """Bring those of the groups into memory of which these parts are in files, if a page of changes is
+        all that they lack; else they are loaded from there on. Raises StoreUnavailable."""
+        if self._kept is None:
+            return
+        for group_id in dict.fromkeys(group_ids):
+            if not self.holds(group_id, parts):
+                await self._restore(self._kept, group_id, parts)
+
+    async def _restore(self, kept: KeptGroups, group_id: str, parts: Collection[Part]) -> None:
+        entry = self._entries.get(group_id)
+        left = [part for part in parts if entry is None or part not in entry.looked]
+        if not any([await kept.there(group_id, part) for part in left]):
+            return
+        heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
+        if group_id not in heads:
+            return
+        entry = self._entry(group_id)
+        entry.awaited += 1
+        try:
+            async with entry.lock:
+                for part in left:
+                    await self._look(entry, part)
+                    if entry.group.part(part).rev:
+                        await self._page(entry, part, heads[group_id])
+        finally:
+            entry.awaited -= 1
+        self._account(entry)
+
+    async def _look(self, entry: _Entry, part: Part) -> None:
+        """Begin with what a file holds of a part that is empty."""
+        if self._kept is None or part in entry.looked:
+            return
+        entry.looked.add(part)
+        if entry.group.part(part).rev == 0:
+            held = await self._kept.read(entry.group.group_id, part)
+            if held is not None:
+                entry.group.replace(held)
+
     async def loaded_behind(self, group_id: str) -> None:
         """Wait until a load of the group that nobody waits for is over, if one is under way."""
         loader = self._loaders.get(group_id)
         if loader is not None:
             await asyncio.wait([loader])
 
+    async def settled(self) -> None:
+        """Wait until nothing is written to files any more."""
+        while tasks := [task for entry in self._entries.values() for task in entry.kept_by.values()]:
+            await asyncio.wait(tasks)
+
     async def _load(self, entry: _Entry, parts: Sequence[Part], head: GroupHead) -> None:
         """Page by page, so that what is there already can be searched between two of them."""
         for part in parts:
+            async with entry.lock:
+                await self._look(entry, part)
             more = True
             while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
                 if self._serving and not entry.awaited:
@@ -184,7 +243,9 @@ class IndexCache:
             self._drop(group_id)
 
     async def erase(self, group_id: str) -> None:
-        """Drop a group of which something was erased, as soon as it is not in use."""
+        """Drop a group of which something was erased, as soon as it is not in use, and its files."""
+        if self._kept is not None:
+            await self._kept.drop([group_id])
         entry = self._entries.get(group_id)
         if entry is not None:
             async with entry.lock:
@@ -199,6 +260,10 @@ class IndexCache:
         await asyncio.gather(*loaders, return_exceptions=True)
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.search_timeout_s)
+        if self._kept is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING_S):
+                    await self._keep_all(self._kept)
         self._entries.clear()
         self._nbytes = 0
 
@@ -249,6 +314,7 @@ class IndexCache:
         if entry.covers(head, parts):
             return
         for part in parts:
+            await self._look(entry, part)
             while await self._page(entry, part, head):
                 pass
         self._account(entry)
@@ -264,9 +330,11 @@ class IndexCache:
                 entry.complete.discard(part)
                 return True
             await offload(_cost_of_changes(changes), group.apply, changes)
+            entry.unkept[part] += _rows_of(changes)
             if changes.more and not group.covers(part, head.epoch, head.rev):
                 return True
         entry.complete.add(part)
+        self._keep_if_due(entry, part)
         return False
 
     async def _changes(self, entry: _Entry, held: GroupIndex | GroupTexts) -> Page:
@@ -278,6 +346,63 @@ class IndexCache:
             return await in_time(self._store.changes(group_id, held.rev, limit), timeout_s)
         texts = self._store.text_changes(group_id, held.rev, limit, after_uuid=held.uuid)
         return await in_time(texts, timeout_s)
+
+    # -- files -----------------------------------------------------------------------------------------
+
+    def _keep_if_due(self, entry: _Entry, part: Part) -> None:
+        """Write a part to a file behind the searches once a tenth of it has changed."""
+        rows = len(entry.group.part(part))
+        due = entry.unkept[part] >= max(_UNKEPT_ROWS, rows // _UNKEPT_SHARE)
+        if self._kept is None or not due or part in entry.kept_by:
+            return
+        task = asyncio.create_task(self._keep(self._kept, entry, part))
+        entry.kept_by[part] = task
+        self._running.add(task)
+        task.add_done_callback(self._finished)
+
+    async def _keep(self, kept: KeptGroups, entry: _Entry, part: Part) -> None:
+        try:
+            async with self._keeping:
+                unkept = entry.unkept[part]
+                held = entry.group.part(part)
+                frozen = await self._frozen(kept, entry, part)
+                if frozen is None:
+                    return
+                filed = await kept.write(*frozen, part, entry.lock)
+                if filed is None:
+                    return
+                async with entry.lock:
+                    entry.unkept[part] -= unkept
+                    if entry.group.part(part) is held and held.epoch == filed.epoch:
+                        entry.group.replace(filed)
+                self._account(entry)
+        except ServiceError as error:
+            _log.warning("a search index was not kept in a file: %s", error)
+        finally:
+            entry.kept_by.pop(part, None)
+
+    async def _keep_all(self, kept: KeptGroups) -> None:
+        for entry in reversed(self._entries.values()):
+            for part in sorted(entry.complete):
+                if entry.unkept[part] and len(entry.group.part(part)) >= _UNKEPT_ROWS:
+                    await self._keep(kept, entry, part)
+
+    async def _frozen(
+        self, kept: KeptGroups, entry: _Entry, part: Part
+    ) -> tuple[Mapping[str, Any], Frozen] | None:
+        """A part as it is when it is all that the group has; None: the group changes too fast."""
+        group_id = entry.group.group_id
+        for _ in range(_TRIES):
+            async with entry.lock:
+                heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
+                if group_id not in heads:
+                    return None
+                while await self._page(entry, part, heads[group_id]):
+                    pass
+                frozen = await kept.frozen(entry.group.part(part), part)
+            if frozen is not None:
+                return frozen
+        return None
 
     def _account(self, entry: _Entry) -> None:
         group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes
@@ -298,6 +423,13 @@ class IndexCache:
 
     def _drop(self, group_id: str) -> None:
         self._nbytes -= self._entries.pop(group_id).nbytes
+
+
+def _rows_of(page: Page) -> int:
+    """How many rows a page changes."""
+    if isinstance(page, Changes):
+        return len(page.facts) + len(page.removed)
+    return len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.removed_episodes)
 
 
 def rest_s(page_s: float) -> float:

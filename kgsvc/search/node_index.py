@@ -12,8 +12,10 @@ from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
-from kgsvc.search.fact_columns import Column, within
+from kgsvc.search.arrays import Arrays, Column, Frozen, named, part_of, united, unpickled
+from kgsvc.search.fact_columns import within
 from kgsvc.search.filters import Filters
+from kgsvc.search.links import Links
 from kgsvc.search.text_index import Mask, TextIndex, mask_of
 from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity
 
@@ -30,6 +32,15 @@ class DatedIndex(TextIndex):
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
         return super().nbytes + self._created.nbytes + self._alive.nbytes
+
+    def freeze(self) -> Frozen:
+        created, alive = self._created.data[: self.rows].copy(), self._alive.data[: self.rows].copy()
+        return united(super().freeze(), lambda: {"created": created, "alive": alive})
+
+    def take(self, arrays: Arrays) -> None:
+        super().take(arrays)
+        self._created.take(arrays["created"])
+        self._alive.take(arrays["alive"])
 
     def dated(self, filters: Filters) -> Mask:
         """Which rows are there and fulfil `filters` in when they were created and what was known then."""
@@ -70,7 +81,7 @@ class CommunityIndex(DatedIndex):
             self._date(row, each.created_ms)
 
     def _text(self, packed: bytes) -> str:
-        name, summary = pickle.loads(packed)
+        name, summary = unpickled(packed)
         return f"{name}\n{summary}"
 
 
@@ -91,13 +102,19 @@ class NodeIndex(DatedIndex):
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id, space, dimension)
-        self._labelled: dict[str, set[int]] = {}
-        self._labels: dict[int, tuple[str, ...]] = {}
+        self._labels = Links()
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return super().nbytes + 64 * len(self._labels)
+        return super().nbytes + self._labels.nbytes
+
+    def freeze(self) -> Frozen:
+        return united(super().freeze(), named("labels", self._labels.freeze()))
+
+    def take(self, arrays: Arrays) -> None:
+        super().take(arrays)
+        self._labels.take(part_of(arrays, "labels"))
 
     def put(self, indexed: IndexedEntity) -> None:
         """Write an entity."""
@@ -105,10 +122,7 @@ class NodeIndex(DatedIndex):
         packed = pack_entity(indexed)
         row = self._set(entity.uuid, self._text(packed), packed, indexed.space, indexed.vector)
         self._date(row, entity.created_ms)
-        self._unlabel(row)
-        self._labels[row] = entity.labels
-        for label in entity.labels:
-            self._labelled.setdefault(label, set()).add(row)
+        self._labels.put(row, entity.labels)
 
     def remove(self, uuid: str) -> None:
         """Forget an entity, if it is there."""
@@ -121,22 +135,18 @@ class NodeIndex(DatedIndex):
 
     def _clear(self, row: int) -> None:
         super()._clear(row)
-        self._unlabel(row)
-
-    def _unlabel(self, row: int) -> None:
-        for label in self._labels.pop(row, ()):
-            self._labelled[label].discard(row)
+        self._labels.clear(row)
 
     def fulfilling(self, filters: Filters) -> Mask:
         """Which rows fulfil `filters`: types, when they were created, what was known then."""
         kept = self.dated(filters)
         if filters.entity_types:
-            kept &= mask_of(self.rows, *(self._labelled.get(label, ()) for label in filters.entity_types))
+            kept &= mask_of(self.rows, *(self._labels.rows_of(label) for label in filters.entity_types))
         return kept
 
     def of_types(self, types: Collection[str]) -> frozenset[str]:
         """The uuids of entities of one of these types."""
-        return frozenset(self._uuids[row] for label in types for row in self._labelled.get(label, ()))
+        return frozenset(self._uuids[row] for label in types for row in self._labels.rows_of(label))
 
 
 def pack_entity(indexed: IndexedEntity) -> bytes:
@@ -150,7 +160,7 @@ def pack_entity(indexed: IndexedEntity) -> bytes:
 
 def unpack_entity(packed: bytes) -> FoundEntity:
     """What was packed."""
-    values, episode, updated_ms, aliases, facts = pickle.loads(packed)
+    values, episode, updated_ms, aliases, facts = unpickled(packed)
     uuid, group_id, name, created_ms, summary, attributes, labels = values
     entity = Entity(uuid, group_id, name, created_ms, summary, attributes, labels, episode, updated_ms)
     return FoundEntity(entity, aliases, facts)

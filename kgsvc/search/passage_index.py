@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.fact_columns import Column, room_for
+from kgsvc.search.arrays import Arrays, Column, Frozen, room_for, united
 from kgsvc.search.text_index import Mask
 from kgsvc.search.vectors import Rows, VectorColumn
 
@@ -28,6 +28,23 @@ class PassageIndex:
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
         return self._vectors.nbytes + self._owner.nbytes
+
+    def freeze(self) -> Frozen:
+        """See kgsvc.search.arrays."""
+        owners = self._owner.data[: self._rows].copy()
+        return united(lambda: {"owners": owners}, self._vectors.freeze(self._rows))
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError, ValueError."""
+        self._owner.take(arrays["owners"])
+        self._vectors.take(arrays)
+        owners = self._owner.data.tolist()
+        self._rows, self._of = len(owners), {}
+        for row, episode in enumerate(owners):
+            if episode >= 0:
+                self._of.setdefault(episode, []).append(row)
+        self._free = [row for row, episode in enumerate(owners) if episode < 0]
+        self._most = max(map(len, self._of.values()), default=1)
 
     def put(self, episode: int, vectors: bytes) -> None:
         """Set an episode's vectors: float32 little-endian, one behind the other. What is of another length

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from kgsvc.domain.model.graph import keyword_text
 from kgsvc.domain.text import is_cjk, tokens
 from kgsvc.domain.words import prefix_word, term_word
+from kgsvc.search.arrays import Arrays, Frozen, Live
 from kgsvc.search.word_blocks import COUNT_BITS as _COUNT_BITS
-from kgsvc.search.word_blocks import MAX_COUNT, Packed, Rows, WordBlocks
+from kgsvc.search.word_blocks import MAX_COUNT, Block, Packed, Rows, WordBlocks
 
 __all__ = ["keyword_counts", "keyword_text"]
 
@@ -92,6 +94,21 @@ class Postings:
         together = np.concatenate(found)
         return _summed(together) if by_prefix else np.sort(together)
 
+    def freeze(self) -> Frozen:
+        """See kgsvc.search.arrays: the lists become a block."""
+        lists = {term: postings.tobytes() for term, postings in self._lists.items()}
+        blocks = self._blocks
+
+        def arrays() -> Mapping[str, NDArray[Any] | Live]:
+            return blocks.freeze(_block_of(lists))()
+
+        return arrays
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError."""
+        self._lists, self._bigrams, self._postings, self._last = {}, {}, 0, -1
+        self._blocks.take(arrays)
+
     @property
     def nbytes(self) -> int:
         """About what the lists and their terms hold."""
@@ -131,6 +148,26 @@ def _summed(packed: Packed) -> Packed:
     counts = np.minimum(np.bincount(place, weights=counts_of(packed)), MAX_COUNT)
     words: Packed = rows.astype(np.uint32) << np.uint32(_COUNT_BITS) | counts.astype(np.uint32)
     return words
+
+
+def _block_of(lists: Mapping[str, bytes]) -> Block | None:
+    """Posting lists by the words of their terms, and of what CJK terms begin with."""
+    by_word: dict[bytes, Packed] = {}
+    begun: dict[str, list[Packed]] = {}
+    for term, postings in lists.items():
+        packed = np.frombuffer(postings, np.uint32)
+        by_word[term_word(term)] = packed
+        if is_cjk(term):
+            begun.setdefault(term[0], []).append(packed)
+    by_word |= {prefix_word(first): _summed(np.concatenate(found)) for first, found in begun.items()}
+    if not by_word:
+        return None
+    order = sorted(by_word, key=lambda word: int.from_bytes(word, "little"))
+    every = [by_word[word] for word in order]
+    packed = np.concatenate(every)
+    begins = np.cumsum([0, *map(len, every)]).astype(np.intp)
+    rows = np.unique(packed >> _COUNT_BITS).astype(np.intp)
+    return Block(np.frombuffer(b"".join(order), "<u8"), begins, packed, rows)
 
 
 def _is_bigram(term: str) -> bool:

@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.text import idf, tokens_beginning
-from kgsvc.search.fact_columns import Column, room_for
+from kgsvc.search.arrays import (
+    Arrays,
+    Column,
+    Frozen,
+    PackedRows,
+    named,
+    of_strings,
+    part_of,
+    room_for,
+    strings,
+    united,
+)
 from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.lexical import Corpus, strongest
 from kgsvc.search.postings import Postings, keyword_counts
@@ -58,8 +69,7 @@ class TextIndex:
         self._row_of: dict[str, int] = {}
         self._free: list[int] = []
         self._uuids: list[str] = []
-        self._packed: list[bytes] = []
-        self._packed_bytes = 0
+        self._packed = PackedRows()
         self._postings = Postings()
         self._total_length = 0
         self._length = Column(np.uint32)
@@ -90,9 +100,41 @@ class TextIndex:
         """About the memory held, in bytes."""
         arrays = self._length.nbytes + self._tie.nbytes
         vectors = self._vectors.nbytes if self._vectors else 0
-        return arrays + vectors + len(self._uuids) * _ROW_BYTES + self._packed_bytes + self._postings.nbytes
+        return arrays + vectors + len(self._uuids) * _ROW_BYTES + self._packed.nbytes + self._postings.nbytes
 
     # -- following the store ---------------------------------------------------------------------------
+
+    def freeze(self) -> Frozen:
+        """See kgsvc.search.arrays. A subclass adds its own columns."""
+        rows, uuids = self.rows, list(self._uuids)
+        own = {
+            "free": np.array(self._free, np.int64),
+            "length": self._length.data[:rows].copy(),
+            "tie": self._tie.data[:rows].copy(),
+        }
+        vectors = (lambda: {}) if self._vectors is None else self._vectors.freeze(rows)
+        return united(
+            lambda: {**own, **of_strings("uuids", uuids)},
+            self._packed.freeze(),
+            named("words", self._postings.freeze()),
+            named("vectors", vectors),
+        )
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError, TypeError, ValueError: the
+        arrays are no such index."""
+        self._uuids = strings(arrays, "uuids")
+        self._free = arrays["free"].tolist()
+        self._row_of = {uuid: row for row, uuid in enumerate(self._uuids)}
+        for row in self._free:
+            self._row_of.pop(self._uuids[row], None)
+        self._length.take(arrays["length"])
+        self._tie.take(arrays["tie"])
+        self._total_length = int(self._length.data.sum())
+        self._packed.take(arrays)
+        self._postings.take(part_of(arrays, "words"))
+        if self._vectors is not None:
+            self._vectors.take(part_of(arrays, "vectors"))
 
     def _text(self, packed: bytes) -> str:
         """The words that a row is found by, from its display fields."""
@@ -142,7 +184,6 @@ class TextIndex:
 
     def _show(self, row: int, packed: bytes, space: str, vector: bytes | None) -> None:
         """Write what a row shows and its vector."""
-        self._packed_bytes += len(packed) - len(self._packed[row])
         self._packed[row] = packed
         if self._vectors is not None:
             self._vectors.put(row, vector if space == self._space else None)
@@ -157,7 +198,6 @@ class TextIndex:
         row = self._row_of.pop(uuid)
         self._leave(row, *self._words(self._text(self._packed[row])))
         self._clear(row)
-        self._packed_bytes -= len(self._packed[row])
         self._packed[row], self._uuids[row] = b"", ""
         if self._vectors is not None:
             self._vectors.put(row, None)
@@ -169,7 +209,7 @@ class TextIndex:
         else:
             row = len(self._uuids)
             self._uuids.append("")
-            self._packed.append(b"")
+            self._packed.append()
             if row >= len(self._length.data):
                 self._reserve(room_for(row + 1))
         self._row_of[uuid] = row

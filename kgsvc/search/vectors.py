@@ -8,7 +8,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.fact_columns import Column
+from kgsvc.search.arrays import Arrays, Column, Frozen, Live
 from kgsvc.search.topk import edge
 
 Floats = NDArray[np.float32]
@@ -46,6 +46,23 @@ class CodeColumn:
         codes, levels, off, longest = _coded(vectors)
         self._longest = max(self._longest, longest)
         self._codes.data[rows], self._level.data[rows], self._off.data[rows] = codes, levels, off
+
+    def freeze(self, rows: int) -> Frozen:
+        """See kgsvc.search.arrays."""
+        longest = np.array([self._longest])
+        return lambda: {
+            "codes": Live(self._codes, rows),
+            "level": Live(self._level, rows),
+            "off": Live(self._off, rows),
+            "longest": longest,
+        }
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError, ValueError."""
+        self._codes.take(arrays["codes"])
+        self._level.take(arrays["level"])
+        self._off.take(arrays["off"])
+        self._longest = float(arrays["longest"][0])
 
     def products(self, query: Floats, rows: int) -> tuple[Floats, Floats, float]:
         """Of the first `rows` rows about the products with `query`; and what they are off by at most, one
@@ -134,6 +151,22 @@ class VectorColumn:
             self._codes.reserve(len(self._column.data))
             self._codes.put(np.array(sorted(self._uncoded), np.intp), self._column.data)
             self._uncoded = set()
+
+    def freeze(self, rows: int) -> Frozen:
+        """See kgsvc.search.arrays."""
+        self.settle(rows)
+        column = {"vectors": Live(self._column, rows)}
+        if self._codes is None:
+            return lambda: column
+        codes = self._codes.freeze(rows)
+        return lambda: {**column, **codes()}
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError, ValueError."""
+        self._column.take(arrays["vectors"])
+        if "codes" in arrays:
+            self._codes = CodeColumn(self._dimension)
+            self._codes.take(arrays)
 
     def nearest(
         self, query: Floats, visible: NDArray[np.bool_], count: int, min_cosine: float = 0.0

@@ -8,10 +8,13 @@ each some times as large as the next.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kgsvc.search.arrays import Arrays, Frozen, part_of
 
 Words = NDArray[np.uint64]
 Packed = NDArray[np.uint32]  # the row above, the count below, as in a posting list
@@ -66,6 +69,16 @@ class Block:
         said = ~self.gone[self.packed >> _COUNT]
         return words[said], self.packed[said], self.rows[~self.gone[self.rows]]
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it."""
+        gone = {} if self.gone is None else {"gone": self.gone}
+        return {"keys": self.keys, "begins": self.begins, "packed": self.packed, "rows": self.rows, **gone}
+
+    @classmethod
+    def read(cls, arrays: Arrays) -> Block:
+        """From `arrays`."""
+        return cls(arrays["keys"], arrays["begins"], arrays["packed"], arrays["rows"], arrays.get("gone"))
+
     @property
     def nbytes(self) -> int:
         """Memory held."""
@@ -97,6 +110,21 @@ class WordBlocks:
         """The postings of a word, in parts that have no row in common."""
         parts = (block.find(word) for block in self._blocks)
         return [found for found in parts if len(found)]
+
+    def freeze(self, more: Block | None) -> Frozen:
+        """See kgsvc.search.arrays; with one more block. A block says no more of rows that are gone."""
+        blocks = [
+            replace(each, gone=None if each.gone is None else each.gone.copy()) for each in self._blocks
+        ]
+        blocks += [] if more is None else [more]
+        return lambda: {
+            f"{at}.{name}": array for at, each in enumerate(blocks) for name, array in each.arrays().items()
+        }
+
+    def take(self, arrays: Arrays) -> None:
+        """What was frozen, in the place of what there is. Raises LookupError."""
+        count = sum(name.endswith(".keys") for name in arrays)
+        self._blocks = [Block.read(part_of(arrays, str(at))) for at in range(count)]
 
     def drop(self, row: int) -> bool:
         """Take out a row; whether it was there."""

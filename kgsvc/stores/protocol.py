@@ -24,7 +24,7 @@ from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.document_protocol import DocumentStore
 from kgsvc.stores.erasure_protocol import ErasureStore
 from kgsvc.stores.intake_protocol import IntakeStore
-from kgsvc.stores.search_protocol import FactSearchStore
+from kgsvc.stores.search_protocol import FactSearchStore, ProofStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +316,7 @@ class Store(
     HistoryStore,
     CommunityStore,
     FactSearchStore,
+    ProofStore,
     AdminStore,
     ErasureStore,
     DocumentStore,

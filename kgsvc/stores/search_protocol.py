@@ -162,6 +162,20 @@ class SearchStore(Protocol):
         and uuid: at most `limit` of each, and bodies until they exceed `max_bytes`."""
 
 
+PROOFS = 16  # of one group that a store keeps, the latest
+
+
+class ProofStore(Protocol):
+    """What files beside a store ask it: whether they are of this store, and from before no erasure."""
+
+    async def note_proof(self, head: GroupHead, proof: str) -> bool:
+        """Keep a random text with a group, if its epoch and revision are still those of `head`; whether they
+        are. An erasure in the group (`ErasureStore`) forgets its proofs in the transaction that removes."""
+
+    async def proven(self, group_id: str, proof: str) -> bool:
+        """Whether a proof is among the latest of the group."""
+
+
 class ColdSearchStore(Protocol):
     """What answers a search of facts while no index of the group is in memory."""
 

@@ -3,6 +3,7 @@
 `KGSVC_WRITE_PINS=1` writes it anew: for a ranking that is meant to change.
 """
 
+import asyncio
 import hashlib
 import json
 import os
@@ -14,9 +15,11 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.domain.model.graph import Fact
+from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.engine import Engine
 from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
-from kgsvc.search.plans import RECIPES
+from kgsvc.search.group import WHOLE
+from kgsvc.search.plans import RECIPES, Recipe
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.conformance.samples import NOW
 from kgsvc.stores.protocol import Store
@@ -44,12 +47,32 @@ class Stopped:
         return 0.0
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def engines(any_store: Store) -> AsyncIterator[tuple[Engine, tuple[str, str]]]:
+def _engine(store: Store, files: ArrayFiles | None = None) -> Engine:
+    return Engine(store, WordVectors(), SearchSettings(), Stopped(), ByLength(), files)
+
+
+async def _from_files(store: Store, groups: tuple[str, str], directory: Path) -> Engine:
+    """Searches that begin with the files of searches before, of which each group has two."""
+    files = ArrayFiles(directory / "index", 2**30)
+    await asyncio.to_thread(files.open)
+    before = _engine(store, files)
+    await before.search(GraphQuery(groups, QUERIES[0], RECIPES[Recipe.COMBINED_HYBRID_SEARCH_RRF], RESULTS))
+    await before.close()
+    assert len(await asyncio.to_thread(files.files)) == 4
+    made = _engine(store, files)
+    await made.indexes.restore(groups, WHOLE)
+    assert all(made.indexes.holds(group_id, WHOLE) for group_id in groups)
+    return made
+
+
+@pytest_asyncio.fixture(loop_scope="session", params=["read from the store", "read from files"])
+async def engines(
+    any_store: Store, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[tuple[Engine, tuple[str, str]]]:
     """Searches of a store, and two groups that are filled until the test is over."""
     groups = await fill(any_store, f"pinned-{uuid.uuid4()}")
-    settings = SearchSettings()
-    made = Engine(any_store, WordVectors(), settings, Stopped(), ByLength())
+    filed = request.param == "read from files"
+    made = await _from_files(any_store, groups, tmp_path) if filed else _engine(any_store)
     yield made, groups
     await made.close()
     for group_id in groups:  # else a worker of another test takes its items

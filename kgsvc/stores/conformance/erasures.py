@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgsvc.domain.model.delta import Erased, GraphDelta, Guard
 from kgsvc.domain.model.erasures import GROUP_COUNTS, Erasure, ErasureKind
 from kgsvc.stores.conformance.expectations import equal, expect
 from kgsvc.stores.conformance.samples import NOW, Scratch, fact
+from kgsvc.stores.search_protocol import PROOFS
 
 _ALL = 100_000
 
@@ -122,4 +125,33 @@ async def a_change_notes_what_it_erases(g: Scratch) -> None:
     await g.store.apply(delta, Guard(head.rev, head.epoch))
     part = await _one(g, erasure)
     equal((part.removed, part.uuid), ({"episodes": 1}, ""), "apply: erased")
+    await g.store.free_erased(NOW + 3)
+
+
+async def proofs_last_until_an_erasure(g: Scratch) -> None:
+    """A proof is noted for the group as it is, and known until something is erased or many came after it."""
+    ada, bob = await g.pair()
+    before = await g.head()
+    await g.write(facts=(fact("f1", ada, bob),))
+    now = await g.head()
+    expect(not await g.store.note_proof(before, "old"), "note_proof: of a revision before")
+    other = replace(now, epoch=now.epoch + 1)
+    expect(not await g.store.note_proof(other, "other"), "note_proof: of another epoch")
+    expect(await g.store.note_proof(now, "one"), "note_proof: of what is there")
+    expect(await g.store.proven(g.id, "one"), "proven: what was noted")
+    for wrong in ("old", "other", "never"):
+        expect(not await g.store.proven(g.id, wrong), f"proven: {wrong}")
+    expect(not await g.store.proven(g.sibling(2).id, "one"), "proven: of another group")
+    await g.write(facts=(fact("f2", ada, bob),))
+    expect(await g.store.proven(g.id, "one"), "proven: after more was written")
+    latest = await g.head()
+    for number in range(PROOFS):
+        await g.store.note_proof(latest, f"later{number}")
+    expect(not await g.store.proven(g.id, "one"), "proven: after many more")
+    expect(await g.store.proven(g.id, "later0"), "proven: the oldest that is kept")
+    erasure = _asked(g, await _free(g, "proofs"), ErasureKind.EPISODE, "e1")
+    await g.store.begin_erasures([erasure])
+    expect(await g.store.proven(g.id, "later0"), "proven: nothing was removed yet")
+    await g.store.removed(erasure.erasure_id, g.id, {"facts": 1})
+    expect(not await g.store.proven(g.id, "later0"), "proven: after an erasure")
     await g.store.free_erased(NOW + 3)

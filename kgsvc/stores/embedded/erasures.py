@@ -69,7 +69,9 @@ def _ended_facts(db: apsw.Connection, group_id: str, before_ms: int, limit: int)
 
 
 def note_erased(db: apsw.Connection, group_id: str, erased: Erased) -> None:
-    """Add what this transaction removes for an erasure; see ErasureStore.removed."""
+    """Add what this transaction removes for an erasure; see ErasureStore.removed. Files of search indexes
+    count no more."""
+    db.execute("DELETE FROM index_proofs WHERE group_id = ?", (group_id,))
     key = (erased.erasure_id, group_id)
     part = "WHERE erasure_id = ? AND group_id = ? AND removed IS NULL"
     for (so_far,) in all_rows(db, f"SELECT so_far FROM erasures {part}", key):

@@ -371,11 +371,17 @@ CREATE INDEX facts_expired ON facts (gid, expired_ms, uuid) WHERE expired_ms IS 
 ALTER TABLE erasures ADD COLUMN so_far TEXT NOT NULL DEFAULT '{}';
 """
 
+# What vouches for files of search indexes, by group name: a deleted group's are gone at once.
+_PROOFS = """
+CREATE TABLE index_proofs (number INTEGER PRIMARY KEY, group_id TEXT NOT NULL, proof TEXT NOT NULL) STRICT;
+CREATE INDEX index_proofs_group ON index_proofs (group_id, number);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED,
+    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED, _PROOFS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

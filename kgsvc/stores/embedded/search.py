@@ -21,8 +21,9 @@ from kgsvc.stores.embedded.rows import (
     json_list,
     page_end,
 )
-from kgsvc.stores.embedded.writer import EmbeddedBase, reading
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.search_protocol import (
+    PROOFS,
     TEXT_BYTES,
     Changes,
     IndexedCommunity,
@@ -181,9 +182,29 @@ def _indexed(row: Row) -> IndexedFact:
     return IndexedFact(fact_of(row), space or "", vector, words)
 
 
+def _note_proof(db: apsw.Connection, head: GroupHead, proof: str) -> bool:
+    now = group_of(db, head.group_id).head
+    if (now.epoch, now.rev) != (head.epoch, head.rev):
+        return False
+    db.execute("INSERT INTO index_proofs (group_id, proof) VALUES (?, ?)", (head.group_id, proof))
+    sql = """
+        DELETE FROM index_proofs WHERE group_id = ?1 AND number <= (
+            SELECT number FROM index_proofs WHERE group_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2
+        )
+        """
+    db.execute(sql, (head.group_id, PROOFS))
+    return True
+
+
+def _proven(db: apsw.Connection, group_id: str, proof: str) -> bool:
+    return proof in column(db, "SELECT proof FROM index_proofs WHERE group_id = ?", (group_id,))
+
+
 class EmbeddedSearch(EmbeddedBase):
-    """SearchStore."""
+    """SearchStore and ProofStore."""
 
     heads = reading(_heads)
     changes = reading(_changes)
     text_changes = reading(_text_changes)
+    note_proof = writing(_note_proof)
+    proven = reading(_proven)

@@ -41,6 +41,7 @@ _EXPIRED_FACTS: LiteralString = """
     WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.expired_ms < $p.before_ms
     RETURN r.expired_ms, r.uuid ORDER BY r.expired_ms, r.uuid LIMIT $p.limit
     """
+_FORGET_PROOFS: LiteralString = "<LOCKED_GROUP> SET g.index_proofs = null"
 _LOCK: LiteralString = """
     MATCH (x:KgErasure {erasure_id: $p.erasure_id, group_id: $p.group_id}) SET x.locked = true
     """  # a statement of its own, so that the counts are read under the lock
@@ -71,7 +72,9 @@ def _erasure(row: Row) -> Erasure:
 
 
 async def note_erased(tx: Tx, group_id: str, erased: Erased) -> None:
-    """Add what a transaction removes for an erasure; see ErasureStore.removed."""
+    """Add what a transaction removes for an erasure; see ErasureStore.removed. Files of search indexes count
+    no more."""
+    await tx.run(_FORGET_PROOFS, group_id=group_id)
     part = {"erasure_id": erased.erasure_id, "group_id": group_id}
     await tx.run(_LOCK, **part)
     for (so_far,) in await tx.run(_SO_FAR, **part):

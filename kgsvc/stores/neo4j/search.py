@@ -10,6 +10,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
+    PROOFS,
     TEXT_BYTES,
     Changes,
     IndexedCommunity,
@@ -161,8 +162,28 @@ _CHANGES: LiteralString = """
     """
 
 
+_NOTE_PROOF: LiteralString = """
+    <LOCKED_GROUP>
+    WITH g WHERE g.epoch = $p.epoch AND g.rev = $p.rev
+    SET g.index_proofs = ([$p.proof] + coalesce(g.index_proofs, []))[..$p.most]
+    RETURN true
+    """
+_PROVEN: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    RETURN $p.proof IN coalesce(g.index_proofs, [])
+    """
+
+
 class Search(Base):
-    """SearchStore."""
+    """SearchStore and ProofStore."""
+
+    async def note_proof(self, head: GroupHead, proof: str) -> bool:
+        asked = {"group_id": head.group_id, "epoch": head.epoch, "rev": head.rev}
+        return bool(await self._run(_NOTE_PROOF, **asked, proof=proof, most=PROOFS))
+
+    async def proven(self, group_id: str, proof: str) -> bool:
+        rows = await self._run(_PROVEN, group_id=group_id, proof=proof)
+        return bool(rows and rows[0][0])
 
     async def text_changes(
         self,
