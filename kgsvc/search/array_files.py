@@ -16,7 +16,7 @@ import mmap
 import os
 import shutil
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -66,6 +66,14 @@ class ArrayFiles:
     def files(self) -> list[Path]:
         """All that are whole."""
         return [path for path in self._directory.glob("*/*") if not path.name.startswith(_WRITING)]
+
+    def nbytes(self, paths: Iterable[Path]) -> int:
+        """What files take; those that are not there take nothing."""
+        total = 0
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                total += path.stat().st_blocks * 512
+        return total
 
     def drop(self, group_id: str) -> None:
         """Remove a group's files, also those that are being written."""

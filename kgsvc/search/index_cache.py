@@ -173,7 +173,7 @@ class IndexCache:
     async def _restore(self, kept: KeptGroups, group_id: str, parts: Collection[Part]) -> None:
         entry = self._entries.get(group_id)
         left = [part for part in parts if entry is None or part not in entry.looked]
-        if not any([await kept.there(group_id, part) for part in left]):
+        if not 0 < await kept.nbytes(group_id, left) <= self._settings.index_bytes:
             return
         heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
         if group_id not in heads:

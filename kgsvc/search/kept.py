@@ -40,9 +40,10 @@ class KeptGroups:
         self._writing = ""  # the group that is being written
         self._dropped = False  # while it was
 
-    async def there(self, group_id: str, part: Part) -> bool:
-        """Whether there is a file, which may turn out to be of no use."""
-        return await asyncio.to_thread((self._files.folder(group_id) / part).exists)
+    async def nbytes(self, group_id: str, parts: Collection[Part]) -> int:
+        """How large the files of parts are, which may turn out to be of no use; 0: there are none."""
+        folder = self._files.folder(group_id)
+        return await asyncio.to_thread(self._files.nbytes, [folder / part for part in parts])
 
     async def read(self, group_id: str, part: Part) -> Held | None:
         """A part as it was written; None: there is none that counts. Raises StoreUnavailable."""
