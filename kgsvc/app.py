@@ -34,7 +34,7 @@ from kgsvc.api.access import Access
 from kgsvc.api.rpc.health import ServiceInfo
 from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.api.tls import Certificates, TlsFiles
-from kgsvc.backends import ModelSet, make_models, open_store
+from kgsvc.backends import ModelSet, agree_on_key, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
@@ -49,7 +49,6 @@ from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
-from kgsvc.domain.model.keys import fingerprint, use_key
 from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.jobs.groups import GroupJobs, Steps, group_work
@@ -66,7 +65,6 @@ from kgsvc.stores.protocol import Store
 
 log = logging.getLogger(__name__)
 _SAMPLE_S = 1.0
-_KEY_BYTES = 32
 
 
 @asynccontextmanager
@@ -83,7 +81,7 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         store = await open_store(settings)
         stack.push_async_callback(store.close)
         await store.migrate()
-        await _agree_on_key(settings, store)
+        await agree_on_key(settings, store)
         models = make_models(settings, metrics)
         stack.push_async_callback(models.close)
         core = _core(settings, counted(store, metrics), models, metrics, clock or SystemClock())
@@ -101,25 +99,6 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
             address = await _start_server(settings, core, models, ontology, erasures, files, stack)
         name = models.embedder.space if models.embedder else None
         yield Running(address, metrics_address, await core.store.info(), models.extractor.name, name)
-
-
-async def _agree_on_key(settings: Settings, store: Store) -> None:
-    """Raises ConfigError: the store was begun with another key."""
-    path, key = settings.store.digest_key, b""
-    if path is not None:
-        try:
-            key = await asyncio.to_thread(path.read_bytes)
-        except OSError as error:
-            raise ConfigError(f"store.digest_key: {path} cannot be read: {error.strerror}") from error
-        if len(key) < _KEY_BYTES:
-            raise ConfigError(
-                f"store.digest_key: {path} has {len(key)} bytes, at least {_KEY_BYTES} are needed"
-            )
-    use_key(key)
-    known = await store.keyed(fingerprint())
-    if known != fingerprint():
-        begun = "with another key" if known else "without a key, which cannot be added later"
-        raise ConfigError(f"store.digest_key: the store was begun {begun}")
 
 
 def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock) -> Core:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgsvc.config import ConfigError, Settings
+from kgsvc.domain.model.keys import fingerprint, use_key
 from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import (
     Answerer,
@@ -19,6 +21,8 @@ from kgsvc.models.protocol import (
 )
 from kgsvc.models.rules.extractor import OfflineExtractor
 from kgsvc.stores.protocol import Store
+
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,26 @@ async def open_store(settings: Settings) -> Store:
     from kgsvc.stores.embedded import EmbeddedStore
 
     return await EmbeddedStore.open(store.data_dir)
+
+
+async def agree_on_key(settings: Settings, store: Store) -> None:
+    """Let digests depend on the configured key, before anything is written to the migrated store. Raises
+    ConfigError: the store was begun with another key."""
+    path, key = settings.store.digest_key, b""
+    if path is not None:
+        try:
+            key = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise ConfigError(f"store.digest_key: {path} cannot be read: {error.strerror}") from error
+        if len(key) < _KEY_BYTES:
+            raise ConfigError(
+                f"store.digest_key: {path} has {len(key)} bytes, at least {_KEY_BYTES} are needed"
+            )
+    use_key(key)
+    known = await store.keyed(fingerprint())
+    if known != fingerprint():
+        begun = "with another key" if known else "without a key, which cannot be added later"
+        raise ConfigError(f"store.digest_key: the store was begun {begun}")
 
 
 def make_models(settings: Settings, meter: Meter | None = None) -> ModelSet:

@@ -89,6 +89,7 @@ class Authenticator:
         try:
             principal = await self._of_header(presented.authorization)
         except Unauthenticated:
+            self._good.pop(mark, None)  # it was revoked, or has expired: from now on it waits like any other
             self._throttle.failed(presented.address, now)
             raise
         self._good[mark] = None

@@ -50,6 +50,7 @@ class KeySet:
         self._looked_s: float | None = None
         self._trouble = ""  # that was logged last
         self._looking = asyncio.Lock()
+        self._reading: asyncio.Future[bytes] | None = None
 
     async def find(self, key_id: str | None) -> jwt.PyJWK:
         """The key with an id; a token without one means the only key. An unknown id may be that of a new key:
@@ -74,10 +75,9 @@ class KeySet:
             now = time.monotonic()
             if self._looked_s is not None and now - self._looked_s < least_s:
                 return
-            self._looked_s = now
             try:
                 async with asyncio.timeout(2 * _FETCH_S):
-                    raw = await asyncio.to_thread(self._read, self._source)
+                    raw = await self._answer()
                 if raw != self._raw:
                     self._raw, self._keys = raw, keys_of(raw)
                     log.info("the key set was read", extra={"keys": len(self._keys)})
@@ -87,6 +87,15 @@ class KeySet:
                 if trouble != self._trouble:
                     log.error("the key set cannot be used: %s", trouble)
                 self._trouble = trouble
+            finally:
+                self._looked_s = time.monotonic()  # whoever waited for this look does not begin another
+
+    async def _answer(self) -> bytes:
+        """What the source says. One that drips occupies a single thread, however long it takes."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.ensure_future(asyncio.to_thread(self._read, self._source))
+            self._reading.add_done_callback(lambda read: read.cancelled() or read.exception())
+        return await asyncio.shield(self._reading)
 
 
 class JwtVerifier:

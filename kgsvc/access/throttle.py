@@ -22,6 +22,8 @@ class Throttle:
 
     def failed(self, address: str, now: float) -> None:
         """A wrong credential came from there."""
-        self._full_at[address] = max(now, self._full_at.pop(address, now)) + _REGAIN_S
+        full_at = max(now, self._full_at.pop(address, now)) + _REGAIN_S
+        # Many that came at once, and were let in before the first had failed, do not add up.
+        self._full_at[address] = min(full_at, now + _AT_ONCE * _REGAIN_S)
         while len(self._full_at) > _ADDRESSES:
             self._full_at.popitem(last=False)

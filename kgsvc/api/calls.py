@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import grpc
@@ -49,9 +49,19 @@ class Call:
     refused_items: int | None = None
     who: str | None = None  # None: nobody was proven
     credential: str | None = None  # its id
-    uuids: tuple[str, ...] = ()  # things named in the request
+    uuids: tuple[str, ...] = ()  # things that it names or adds
     peer: str = ""
     ends_s: float | None = None  # when its caller stops waiting, by the monotonic clock; None: no deadline
+    audit: Callable[[Call], None] | None = None
+
+    def wrote(self, uuids: Iterable[str]) -> None:
+        """It added or changed these, beside what it names."""
+        self.uuids = tuple(dict.fromkeys((*self.uuids, *uuids)))
+
+    def stored(self, group_id: str, uuids: Sequence[str]) -> None:
+        """A stream has stored these: a line of the audit, since a stream may never end."""
+        if self.audit is not None and uuids:
+            self.audit(replace(self, group_ids=(group_id,), uuids=tuple(uuids), items=len(uuids)))
 
     def refuse(self, error_code: str, *, outcome: str = "refused") -> None:
         """It ends with this error."""
@@ -222,7 +232,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         started, remaining = self._core.clock.monotonic(), context.time_remaining()
         ends = None if remaining is None else started + remaining
         native = _wants_status(context)
-        call = Call(operation, self._core.new_id(), native, peer=context.peer(), ends_s=ends)
+        call = Call(
+            operation, self._core.new_id(), native, peer=context.peer(), ends_s=ends, audit=self._audit
+        )
         current_call.set(call)
         found = groups_found()
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -233,8 +233,12 @@ class RequestCheck:
     def uuid(self, sent: Any, field: str) -> str:
         """A required uuid of the input."""
         value = self.identifier(f"input.{field}", getattr(sent, field), self.limits.uuid)
-        self.uuids.append(value[: self.limits.uuid])
+        self.names([value], self.limits.uuid)
         return value
+
+    def names(self, ids: Iterable[str | None], limit: int) -> None:
+        """The request is about these things."""
+        self.uuids.extend(each[:limit] for each in ids if each)
 
     def optional_uuid(self, sent: Message, field: str) -> str | None:
         """A uuid of the input that may be absent."""

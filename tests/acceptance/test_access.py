@@ -14,7 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
 from tests.acceptance.access import GROUP, HOUR_MS, Guarded, guarded
-from tests.support.client import CALL_S, Client, episode, stream_request, timestamp
+from tests.support.client import CALL_S, Client, episode, message, stream_request, timestamp
 from tests.support.contract import METHODS, path, request_of, response_class
 from tests.support.requests import inputs
 
@@ -286,3 +286,45 @@ async def test_the_audit_says_who_did_what_where_and_nothing_else(server: Guarde
     whole = audit.read_text()
     assert canary not in whole
     assert not any(token in whole for token in server.tokens.values())
+
+
+async def test_the_audit_names_what_was_written(server: Guarded) -> None:
+    group, streams = "acme/audit", [f"acme/audit/{n}" for n in range(9)]
+    async with server.client("tenant") as client:
+        given, made = (
+            await client.add_episodes(group, [episode("Ann.", JAN, "given"), episode("Bea.", JAN)])
+        ).items
+        (said,) = (await client.add_messages(group, [message("Ann met Cid.", JAN)])).items
+        streamed = await client.stream_episodes(streams[0], [episode("Ann met Dan.", JAN)])
+        call: Any = client.ingestion.StreamEpisodes(timeout=CALL_S)
+        for each in streams[1:]:
+            await call.write(stream_request(each, episode("Ann met Eve.", JAN)))
+            streamed.append(await call.read())
+        await call.done_writing()
+        assert await ended(call) == "OK"
+        await client.ingestion.StreamDocuments(
+            iter([streamed_document(group, "parts")]), timeout=CALL_S
+        ).read()
+        item = DocumentItem(document_id="whole", text="Ann met Dan.", reference_time=timestamp(JAN))
+        await client.ask("AddDocuments", group_id=group, documents=[item])
+        await client.ask("RetryItems", group_id=group, uuids=["given"])
+        await client.ask("DeleteDocument", group_id=group, document_id="whole")
+    expected = [
+        ("AddEpisodes", group, ["given", made.uuid]),
+        ("AddMessages", group, [said.uuid]),
+        *(("StreamEpisodes", each, [ack.uuid]) for each, ack in zip(streams, streamed, strict=True)),
+        ("StreamDocuments", group, ["parts"]),
+        ("AddDocuments", group, ["whole"]),
+        ("RetryItems", group, ["given"]),
+        ("DeleteDocument", group, ["whole"]),
+    ]
+    audit = server.access_file.with_name("audit.jsonl")
+    async with asyncio.timeout(ENDS_S):
+        while '"DeleteDocument"' not in audit.read_text().splitlines()[-1]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    lines = [line for line in map(json.loads, audit.read_text().splitlines()) if line.get("uuids")]
+    named = [
+        (line["operation"], *line["groups"], line["uuids"]) for line in lines if line["outcome"] == "success"
+    ]
+    assert given.uuid == "given"
+    assert [each for each in named if each[1].startswith(group)] == expected

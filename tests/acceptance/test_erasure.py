@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kgsvc.v1.documents_pb2 import DocumentItem
 from tests.acceptance.saying import FEB, JAN, MAR, RETOLD, fact, telling
 from tests.acceptance.shared import OFFLINE
 from tests.support.canaries import ERASED_S, erased, found, index_words, indexed, stray_vectors
-from tests.support.client import Client, message
+from tests.support.client import Client, message, timestamp
 from tests.support.communities import built
 from tests.support.scripted_openai import ScriptedOpenAI, hanging, status
 from tests.support.service import Service
@@ -121,6 +122,29 @@ async def test_nothing_that_only_one_episode_told_is_left_of_it(
     assert left == {"Ann works for Acme", "Anna likes jazz"}
     await client.ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
     assert await client.entity_of(group, "Anna") == gone
+
+
+async def test_nothing_of_a_deleted_document_is_left(
+    client: Client, group: str, spec: StoreSpec, secrets: Secrets
+) -> None:
+    works = fact("WORKS_AT", secrets["person"], "Acme", f"{secrets['person']} works as {secrets['fact']}")
+    item = DocumentItem(
+        document_id=secrets["id"],
+        title=secrets["title"],
+        author=secrets["author"],
+        source_url=f"https://example.org/{secrets['address']}",
+        text=f"# {secrets['heading']}\n\n{telling(JAN, works).body}",
+        reference_time=timestamp(JAN),
+    )
+    item.metadata.update({secrets["key"]: secrets["value"]})
+    (added,) = (await client.ask("AddDocuments", group_id=group, documents=[item])).documents
+    for receipt_id in added.receipt_ids:
+        await client.wait_receipt(receipt_id)
+    assert set(words(secrets)) <= await found(spec, words(secrets))
+    done = await client.ask("DeleteDocument", group_id=group, document_id=secrets["id"])
+    receipt = await erased(client, done.erasure_id)
+    assert await found(spec, words(secrets)) == set()
+    assert (receipt.kind, receipt.removed["documents"]) == ("document", 1)
 
 
 async def test_what_a_model_answers_while_its_group_is_erased_is_kept_nowhere(

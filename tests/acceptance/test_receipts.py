@@ -128,7 +128,7 @@ async def test_a_watch_ends_when_the_group_is_deleted(
         if not states:
             await client.delete_group(group)
         states.extend(item.state for item in output.items)
-    assert states[-1] in {typ.ITEM_STATE_DELETED, typ.ITEM_STATE_PARKED}
+    assert states[-1] == typ.ITEM_STATE_DELETED
 
 
 async def test_every_call_has_a_receipt_of_its_own_items(client: Client, group: str) -> None:

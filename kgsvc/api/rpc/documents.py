@@ -78,6 +78,7 @@ class DocumentRpcs:
         group_id = check.writable_group_id("input.group_id", sent.group_id)
         bounded = enumerate(check.bounded("input.documents", sent.documents))
         items = [document_item(check, f"input.documents[{i}].", item) for i, item in bounded]
+        check.names((item.about.document_id for item in items), _ID_CHARS)
 
         async def run() -> Reply:
             with ExitStack() as texts:
@@ -86,6 +87,7 @@ class DocumentRpcs:
                 added = [
                     await self._add(group_id, item, each) for item, each in zip(items, read, strict=True)
                 ]
+            current_call.get().wrote(each.document.document_id for each in added)
             new = sum(each.new_chunks for each in added)
             count = f"{len(added)} {'document' if len(added) == 1 else 'documents'}"
             output = documents_pb2.AddDocumentsOutput(
@@ -148,6 +150,7 @@ class DocumentRpcs:
     def _delete_document(self, sent: documents_pb2.DeleteDocumentInput, check: RequestCheck) -> Operation:
         group_id = check.group_id("input.group_id", sent.group_id)
         document_id = check.identifier("input.document_id", sent.document_id, _ID_CHARS)
+        check.names([document_id], _ID_CHARS)
 
         async def run() -> Reply:
             erasure_id = await documents.delete_document(self._core, group_id, document_id)
@@ -185,6 +188,8 @@ class DocumentRpcs:
                 await asyncio.to_thread(gathering.add, part, raw)
                 if part.last:
                     response = await self._finished(gathering, sequence)
+                    if response.HasField("document"):
+                        call.stored(gathering.group_id, [response.document.document_id])
                     self._gathered_bytes -= gathering.close()
                     gathering, sequence = None, sequence + 1
                     call.items += 1

@@ -56,7 +56,9 @@ class EpisodeStreamRpcs:
         inbox = _Inbox(requests, self._core, self._stopping)
         try:
             while batch := await inbox.next_batch():
-                for streamed, response in zip(batch, await self._accept(batch), strict=True):
+                responses = await self._accept(batch)
+                call.stored(batch[0].group_id, [each.uuid for each in responses if each.uuid])
+                for streamed, response in zip(batch, responses, strict=True):
                     self._note(call, streamed, response)
                     yield response
                     inbox.acknowledged(streamed)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kgsvc.api import mapping
+from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.errors import CallFailure, summary
@@ -38,6 +39,7 @@ class EpisodeRpcs:
         group_id = check.writable_group_id("input.group_id", sent.group_id)
         bounded = enumerate(check.bounded("input.messages", sent.messages))
         items = [message_item(check, f"input.messages[{i}].", message) for i, message in bounded]
+        check.names((item.uuid for item in items), check.limits.uuid)
 
         async def run() -> Reply:
             key = check.idempotency_key
@@ -53,6 +55,7 @@ class EpisodeRpcs:
         group_id = check.writable_group_id("input.group_id", sent.group_id)
         bounded = enumerate(check.bounded("input.items", sent.items))
         items = [episode_item(check, f"input.items[{i}].", episode) for i, episode in bounded]
+        check.names((item.uuid for item in items), check.limits.uuid)
 
         async def run() -> Reply:
             key = check.idempotency_key
@@ -189,6 +192,7 @@ def _accepted(output: Any, noun: str, accepted: Accepted) -> Reply:
     output.message = f"{count} {noun}{'' if count == 1 else 's'} accepted"
     output.receipt_id, output.accepted = accepted.receipt_id, count
     output.items.extend(map(mapping.accepted_item, accepted.items))
+    current_call.get().wrote(item.uuid for item in accepted.items)
     parked = [item.uuid for item in accepted.items if item.duplicate and item.state is ItemState.PARKED]
     if not parked:
         return Reply(output, envelope_pb2.STATUS_ACCEPTED)

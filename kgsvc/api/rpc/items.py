@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgsvc.api import mapping
+from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands.core import Core
@@ -43,11 +44,13 @@ class ItemRpcs:
         if not sent.all_parked:
             bounded = enumerate(check.bounded("input.uuids", sent.uuids))
             uuids = [check.identifier(f"input.uuids[{i}]", uuid, check.limits.uuid) for i, uuid in bounded]
+            check.names(uuids, check.limits.uuid)
         elif sent.uuids:
             check.invalid("input.uuids", "must be empty when all_parked is set")
 
         async def run() -> Reply:
             retried = await retry_items(self._core, group_id, uuids)
+            current_call.get().wrote(retried)
             return Reply(ingestion_pb2.RetryItemsOutput(retried=len(retried), uuids=retried))
 
         return run

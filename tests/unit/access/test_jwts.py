@@ -1,9 +1,11 @@
 """JWTs: whom they prove, every trap that is known, and key sets that rotate, fail and lie."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import json
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -212,6 +214,38 @@ async def test_a_new_key_is_fetched_once_and_not_for_every_stranger(monkeypatch:
     monkeypatch.setattr(jwts, "_REFRESH_S", 0.0)
     await made.refresh()
     await refused(signed(), made)
+
+
+async def test_an_issuer_that_never_ends_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jwts, "_FETCH_S", 0.05)
+    monkeypatch.setattr(jwts, "_AGAIN_S", 0.1)
+    ends, asked = threading.Event(), []
+
+    def read(_: str) -> bytes:
+        asked.append(1)
+        ends.wait(20)
+        return KEYS
+
+    made = verifier(read)
+    try:
+        async with asyncio.timeout(2):
+            await asyncio.gather(*(refused(signed(), made) for _ in range(100)))
+            await asyncio.sleep(0.1)
+            await refused(signed(), made)
+        assert len(asked) == 1, "one thread waits for it"
+    finally:
+        ends.set()
+    async with asyncio.timeout(10):
+        while "known" in await outcome(made):  # noqa: ASYNC110  another thread reads
+            await asyncio.sleep(0.1)
+
+
+async def outcome(made: JwtVerifier) -> str:
+    """Whom a right token proves, or why nobody."""
+    try:
+        return (await made.verify(signed())).name
+    except Unauthenticated as error:
+        return str(error)
 
 
 async def test_what_cannot_be_read_leaves_the_known_keys(
