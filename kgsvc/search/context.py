@@ -18,9 +18,8 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
 from kgsvc.domain.names.entities import UNSPECIFIC
 from kgsvc.domain.text import tokens
-from kgsvc.search.context_lines import END_CHARS, MARK, Line, told
 from kgsvc.search.context_passages import ranked, taken_apart
-from kgsvc.search.context_talk import Talk
+from kgsvc.search.context_talk import END_CHARS, MARK, Line, Talk, told
 from kgsvc.search.query import FUNCTION_WORDS, Term
 
 TOKEN_CHARS = 4  # a token is counted as this many characters
