@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar
 
 import apsw
 
@@ -146,8 +146,7 @@ class Writer:
         try:
             same_file(self.directory, self.file)
             db.execute("BEGIN IMMEDIATE")
-            for job in jobs:
-                _run_alone(db, job)
+            _run_all(db, jobs)
             db.execute("COMMIT")
             same_file(self.directory, self.file)  # else what was written went nowhere
         except (apsw.Error, _RolledBack, StoreUnavailable) as error:
@@ -186,9 +185,22 @@ class _RolledBack(Exception):
     """The engine has undone the whole commit."""
 
 
-def _run_alone(db: apsw.Connection, job: _Job) -> None:
-    """Run one job so that its failure leaves the others' writes alone."""
-    db.execute("SAVEPOINT job")
+def _run_all(db: apsw.Connection, jobs: list[_Job]) -> None:
+    """Run the jobs of a commit so that the failure of one leaves the others' writes alone.
+
+    The first needs no savepoint, since nothing stands before it that its failure could undo. Most commits
+    have one job, and a large one is slow under a savepoint: the engine keeps a copy of each page that it
+    changes, and walks along all copies at the end of each statement that fires a trigger.
+    """
+    first, *others = jobs
+    _run(db, first, undo="ROLLBACK; BEGIN IMMEDIATE")
+    for job in others:
+        db.execute("SAVEPOINT job")
+        _run(db, job, undo="ROLLBACK TO job")
+        db.execute("RELEASE job")
+
+
+def _run(db: apsw.Connection, job: _Job, undo: LiteralString) -> None:
     try:
         job.result = job.work(db)
     except Exception as error:
@@ -198,8 +210,7 @@ def _run_alone(db: apsw.Connection, job: _Job) -> None:
             job.error = error
             raise _RolledBack("the engine rolled the commit back") from error
         job.error = meaning(error) if isinstance(error, apsw.Error) else error
-        db.execute("ROLLBACK TO job")
-    db.execute("RELEASE job")
+        db.execute(undo)
 
 
 def _settle(jobs: list[_Job]) -> None:
