@@ -215,6 +215,20 @@ async def test_the_log_is_reused_under_load_and_truncated_when_idle(writer: Writ
     assert await writer.run(lambda db: db.execute("SELECT count(*) FROM blobs").fetchall()) == [(60,)]
 
 
+async def test_some_large_commits_wait_for_one_checkpoint(writer: Writer, tmp_path: Path) -> None:
+    def blob(db: apsw.Connection) -> None:
+        db.execute("INSERT INTO blobs VALUES (randomblob(12000000))")
+
+    await writer.run(lambda db: db.execute("CREATE TABLE blobs (b BLOB)") and None)
+    file, sizes = tmp_path / "kgsvc.db", []
+    for _ in range(6):
+        await writer.run(blob)
+        await writer.run(rows)  # after the checkpoint, if there was one
+        sizes.append((await asyncio.to_thread(file.stat)).st_size // 1_000_000)
+    assert sizes[2] == 0, "each commit is copied at once"
+    assert sizes[-1] >= 36, "nothing is copied"
+
+
 async def test_close_runs_what_is_queued(tmp_path: Path) -> None:
     writer = Writer(tmp_path, 5.0)
     await writer.open()
