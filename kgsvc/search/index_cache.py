@@ -27,9 +27,10 @@ Page = Changes | TextChanges
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
-_BEHIND_PAGE = 200  # facts of a page then: what is searched meanwhile shares the interpreter with it
-_REST = 4  # times as long as a page took does such a load rest where others search, and at most
-_LONGEST_REST_S = 0.2  # since who comes to wait for it waits for its rest too
+_BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
+_REST = 1  # times as long as a page took does such a load rest where others search, and at most
+_GIVING_WAY_S = 0.2  # and so long before a page while a search does without an index
+_LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
 
 
 class IndexCache:
@@ -191,7 +192,7 @@ class IndexCache:
             more = True
             while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
                 if self._serving and not entry.awaited:
-                    await self._rest(_LONGEST_REST_S)
+                    await self._rest(_GIVING_WAY_S)
                 asked, began = self._asked, asyncio.get_running_loop().time()
                 async with entry.lock:
                     more = await self._page(entry, part, head)
