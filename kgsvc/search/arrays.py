@@ -121,7 +121,7 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not read")
 
 
-def unpickled(packed: bytes) -> Any:
+def unpickled(packed: bytes | memoryview) -> Any:
     """What was pickled, if it is plain values and beliefs. Raises pickle.UnpicklingError."""
     return _Plain(io.BytesIO(packed)).load()
 
@@ -145,6 +145,18 @@ class PackedRows:
     def __getitem__(self, row: int) -> bytes:
         own = self._own[row]
         return self._filed(row) if own is None else own
+
+    def views(self, rows: Sequence[int]) -> list[bytes | memoryview]:
+        """Of rows, in their order; what lies in a file is not copied."""
+        if not len(self._ends):
+            return [self._own[row] or b"" for row in rows]
+        at = np.minimum(np.array(rows, np.intp), len(self._ends) - 1)
+        ends, begins = self._ends[at].tolist(), np.where(at > 0, self._ends[at - 1], 0).tolist()
+        view = self._file.data
+        return [
+            view[begin:end] if (own := self._own[row]) is None else own
+            for row, begin, end in zip(rows, begins, ends, strict=True)
+        ]
 
     def __setitem__(self, row: int, packed: bytes) -> None:
         self._own_bytes += len(packed) - len(self._own[row] or b"")

@@ -31,8 +31,8 @@ _PAST = re.compile(
     r"|at first|back then|no longer|last (?:week|month|year))\b|以前|前は|かつて|でした|ました|当時|いた"
 )
 T = TypeVar("T")
-Packed = dict[Key, bytes]  # display fields
-Read = tuple[list[bytes], list[bytes]]
+Packed = dict[Key, bytes | memoryview]  # display fields
+Read = tuple[list[bytes | memoryview], list[bytes | memoryview]]
 Use = Callable[[Callable[[list[Group]], Read]], Awaitable[Read]]  # runs something on the groups of a search
 
 

@@ -140,6 +140,10 @@ class EpisodeIndex(DatedIndex):
         """The rows of episodes that name an entity, ascending."""
         return self._named.rows_of(entity)
 
+    def naming_count(self, entity: str) -> int:
+        """How many episodes name an entity."""
+        return self._named.count_of(entity)
+
     def entities(self, row: int) -> tuple[str, ...]:
         """The entities that an episode names."""
         return self._named.of_row(row)
@@ -173,12 +177,12 @@ def pack_episode(indexed: IndexedEpisode) -> bytes:
     return size + (shown if len(shown) < _COMPRESSED else zlib.compress(shown, 1))
 
 
-def unpacked_bytes(packed: bytes) -> int:
+def unpacked_bytes(packed: bytes | memoryview) -> int:
     """About how large an episode is."""
     return int.from_bytes(packed[:_SIZE_BYTES])
 
 
-def unpack_episode(packed: bytes) -> FoundEpisode:
+def unpack_episode(packed: bytes | memoryview) -> FoundEpisode:
     """What was packed, without its hash."""
     shown = packed[_SIZE_BYTES:]
     if unpacked_bytes(packed) >= _COMPRESSED:

@@ -32,6 +32,9 @@ class Naming(Protocol):
     def naming(self, entity: str) -> Collection[int]:
         """The rows of the episodes that name an entity."""
 
+    def naming_count(self, entity: str) -> int:
+        """How many those are."""
+
 
 def with_hops(
     rows: Rows, scores: Floats, best: Callable[[Rows, Floats], Mapping[int, float]], naming: Naming
@@ -56,10 +59,10 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
     lent: dict[int, float] = {}
     for seed, score in seeds.items():
         for entity in naming.entities(seed):
-            rows = naming.naming(entity)
-            if 1 < len(rows) <= _CROWD:
-                amount = score * HOP / (len(rows) - 1)
-                for row in rows:
+            others = naming.naming_count(entity) - 1
+            if 0 < others < _CROWD:
+                amount = score * HOP / others
+                for row in naming.naming(entity):
                     if row != seed and lent.get(row, 0.0) < amount:
                         lent[row] = amount
     return lent

@@ -157,7 +157,7 @@ def pack(fact: Fact) -> bytes:
     return pickle.dumps((_values(fact), fact.kind.value, fact.polarity.value), protocol=5)
 
 
-def unpack(packed: bytes) -> Fact:
+def unpack(packed: bytes | memoryview) -> Fact:
     """The fact that was packed, with slot and fact_key empty, no evidence and no closures."""
     values, kind, polarity = unpickled(packed)
     return Fact(

@@ -51,7 +51,8 @@ class Links:
         """The names of rows, in their order."""
         if self._base is None:
             return list(map(self._of_row.get, rows, repeat(())))
-        return [self._of_row.get(row) or self._base.names_of(row) for row in rows]
+        own, read, names_of = self._of_row, self._base.read_before, self._base.names_of
+        return [own.get(row) or read.get(row) or names_of(row) for row in rows]
 
     def of_row(self, row: int) -> tuple[str, ...]:
         """The names of a row."""
@@ -60,12 +61,13 @@ class Links:
     def rows_of(self, name: str) -> list[int]:
         """The rows that have a name, ascending."""
         rows = self._rows_of.get(name, ())
-        before = () if self._base is None else self._base.rows_of(name)
-        return sorted((*before, *rows))
+        before = [] if self._base is None else self._base.rows_of(name)
+        return sorted((*before, *rows)) if rows else before
 
     def count_of(self, name: str) -> int:
         """How many rows have a name."""
-        return len(self.rows_of(name)) if self._base is not None else len(self._rows_of.get(name, ()))
+        before = 0 if self._base is None else self._base.count_of(name)
+        return before + len(self._rows_of.get(name, ()))
 
     def freeze(self) -> Frozen:
         """See kgsvc.search.arrays."""
@@ -99,30 +101,38 @@ class _Base:
         self._number = {name: number for number, name in enumerate(self._names)}
         self._begins, self._numbers = arrays["begins"], arrays["numbers"]
         self._row_begins, self._rows = arrays["row_begins"], arrays["rows"]
-        self._read: dict[int, tuple[str, ...]] = {}  # what was asked for already
+        self.read_before: dict[int, tuple[str, ...]] = {}  # of rows that have these names still
         self.left: set[int] = set()  # rows that have other names now, or none
         self.rows = len(self._begins) - 1
 
     @property
     def nbytes(self) -> int:
         arrays = (self._begins, self._numbers, self._row_begins, self._rows)
-        return sum(array.nbytes for array in arrays) + len(self._names) * 250 + len(self._read) * 100
+        return sum(array.nbytes for array in arrays) + len(self._names) * 250 + len(self.read_before) * 100
 
     def leave(self, row: int) -> None:
         if row < self.rows:
             self.left.add(row)
+            self.read_before.pop(row, None)
 
     def names_of(self, row: int) -> tuple[str, ...]:
         if row >= self.rows or row in self.left:
             return ()
-        held = self._read.get(row)
-        if held is None:
-            held = self._read[row] = self.read(row)
+        held = self.read_before[row] = self.read(row)
         return held
 
     def read(self, row: int) -> tuple[str, ...]:
         begin, end = self._begins[row : row + 2].tolist()
         return tuple(self._names[number] for number in self._numbers[begin:end].tolist())
+
+    def count_of(self, name: str) -> int:
+        if self.left:
+            return len(self.rows_of(name))
+        number = self._number.get(name)
+        if number is None:
+            return 0
+        begin, end = self._row_begins[number : number + 2].tolist()
+        return int(end - begin)
 
     def rows_of(self, name: str) -> list[int]:
         number = self._number.get(name)

@@ -158,7 +158,7 @@ def pack_entity(indexed: IndexedEntity) -> bytes:
     return pickle.dumps((values, e.source_episode_uuid, e.updated_ms, aliases, summary_facts(e)), protocol=5)
 
 
-def unpack_entity(packed: bytes) -> FoundEntity:
+def unpack_entity(packed: bytes | memoryview) -> FoundEntity:
     """What was packed."""
     values, episode, updated_ms, aliases, facts = unpickled(packed)
     uuid, group_id, name, created_ms, summary, attributes, labels = values

@@ -56,7 +56,9 @@ class Found:
     """Candidates of one group, or of several: a sorted list for each method, and what rerankers need."""
 
     lists: dict[Method, RankList] = field(default_factory=dict)
-    packed: dict[Key, bytes] = field(default_factory=dict)  # display fields of all that is in the lists
+    packed: dict[Key, bytes | memoryview] = field(
+        default_factory=dict
+    )  # display fields of all that is in the lists
     distances: dict[Key, int] = field(default_factory=dict)  # hops from the center, where near enough
     mentions: dict[Key, int] = field(default_factory=dict)  # episodes, where they are asked for
     vectors: dict[Key, NDArray[np.float32]] = field(default_factory=dict)  # where they are asked for

@@ -257,9 +257,9 @@ class TextIndex:
         keys: NDArray[np.uint64] = self._tie.data[list(rows)]
         return keys
 
-    def packed(self, rows: Sequence[int]) -> list[bytes]:
+    def packed(self, rows: Sequence[int]) -> list[bytes | memoryview]:
         """Display fields of rows."""
-        return [self._packed[row] for row in rows]
+        return self._packed.views(rows)
 
     def by_keyword(self, terms: Sequence[Term], visible: Mask, count: int) -> list[Ranked]:
         """The best of the visible rows by BM25."""

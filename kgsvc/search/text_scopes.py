@@ -63,7 +63,7 @@ def _find_nodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
     near = {key: walk.from_center[key[0]] for key in found.candidates() if key[0] in walk.from_center}
     found.distances.update(near)
     if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
-        found.mentions.update({key: len(texts.episodes.naming(key[0])) for key in found.candidates()})
+        found.mentions.update({key: texts.episodes.naming_count(key[0]) for key in found.candidates()})
     return found
 
 

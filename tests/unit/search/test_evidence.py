@@ -51,6 +51,9 @@ class Names:
     def naming(self, entity: str) -> Collection[int]:
         return {row for row, entities in enumerate(self.named) if entity in entities}
 
+    def naming_count(self, entity: str) -> int:
+        return len(self.naming(entity))
+
 
 def test_words_are_shares_of_the_best() -> None:
     assert by_best(floats(4.0, 1.0, 0.0)).tolist() == [1.0, 0.25, 0.0]

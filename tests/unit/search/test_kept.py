@@ -62,6 +62,7 @@ async def test_what_files_hold_answers_as_what_the_store_holds(seed: int, files:
     world = World(seed)
     embedder = Embedder({query: world._vector() for query in QUERIES})
     engine, restored = searching(world.store, files, embedder), 0
+    left_alone: list[Engine] = []
     for _ in range(40):
         await world.step()
         query, center = world.random.choice(QUERIES), world.random.choice((None, *NODES))
@@ -70,11 +71,14 @@ async def test_what_files_hold_answers_as_what_the_store_holds(seed: int, files:
         if world.random.random() < 0.3:
             if world.random.random() < 0.7:
                 await engine.close()
+            else:
+                left_alone.append(engine)
             engine = searching(world.store, files, embedder)
             await engine.indexes.restore(GROUPS, WHOLE)
             restored += sum(engine.indexes.holds(group, (Part.FACTS,)) for group in GROUPS)
     assert restored
-    await engine.close()
+    for each in (*left_alone, engine):
+        await each.close()
 
 
 async def kept(store: ModelStore, files: ArrayFiles) -> None:
