@@ -1,4 +1,4 @@
-"""Arrays in files: written whole or not at all, read by mapping them into memory.
+"""Arrays in files: written whole or not at all; large ones are mapped into memory, others are read.
 
 A file begins with eight bytes that say what it is, the length of its head, and the head: JSON that names the
 arrays and holds what the writer noted beside them. What is mapped is private: changes stay in memory.
@@ -24,11 +24,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.arrays import Arrays, Live, room_for
+from kgsvc.search.arrays import SHOWN, Arrays, Live, room_for
 
 _MAGIC = b"kgsvcidx"
 _ALIGN = 64
 _HEAD_BYTES = 16 * 1024 * 1024
+_READ_BYTES = 64 * 1024 * 1024  # arrays up to this size are read: large pages make searching them faster
 _WRITING = ".writing-"
 _PRIVATE = 0o700
 
@@ -225,5 +226,7 @@ def _mapped(mapped: mmap.mmap, specs: list[Any]) -> dict[str, NDArray[Any]]:
     for name, dtype, shape, place in specs:
         count = math.prod(shape)
         flat = np.frombuffer(mapped, dtype, count, place) if count else np.empty(0, dtype)
+        if flat.nbytes <= _READ_BYTES and not name.endswith(SHOWN):
+            flat = flat.copy()
         arrays[name] = flat.reshape(shape)
     return arrays

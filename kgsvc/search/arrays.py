@@ -126,6 +126,9 @@ def unpickled(packed: bytes | memoryview) -> Any:
     return _Plain(io.BytesIO(packed)).load()
 
 
+SHOWN = "shown"  # the bytes of all rows; few of them are looked at
+
+
 class PackedRows:
     """Bytes by row. Those that were read from a file stay in it until they change."""
 
@@ -176,7 +179,7 @@ class PackedRows:
 
     def take(self, arrays: Arrays) -> None:
         """What was frozen, in the place of what there is."""
-        self._file, self._ends = arrays["packed"], arrays["packed.ends"]
+        self._file, self._ends = arrays[SHOWN], arrays[f"{SHOWN}.ends"]
         self._own, self._own_bytes = [None] * len(self._ends), 0
 
     def _filed(self, row: int) -> bytes:
