@@ -29,7 +29,7 @@ from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
 from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_lines import told
+from kgsvc.search.context_talk import told
 from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.graph_results import GraphQuery

@@ -96,12 +96,12 @@ def _episode(group_id: str, entry: Mapping[str, Any]) -> Episode:
     moment = datetime.fromisoformat(entry["timestamp"]).replace(tzinfo=UTC)
     at_ms = int(moment.timestamp() * 1_000)
     text, speaker = entry["text"], entry["speaker"]
-    if speaker == _DOCUMENT:
-        return Episode(entry["id"], group_id, text, Source.TEXT, at_ms, at_ms)
-    body = message_body(RoleType.USER, speaker, text)
-    return Episode(
-        entry["id"], group_id, body, Source.MESSAGE, at_ms, at_ms, role_type=RoleType.USER, role=speaker
-    )
+    source = Source(entry.get("source") or (Source.TEXT if speaker == _DOCUMENT else Source.MESSAGE))
+    if source is not Source.MESSAGE:
+        return Episode(entry["id"], group_id, text, source, at_ms, at_ms)
+    role_type = RoleType(entry.get("role_type") or RoleType.USER)
+    body = message_body(role_type, speaker, text)
+    return Episode(entry["id"], group_id, body, source, at_ms, at_ms, role_type=role_type, role=speaker)
 
 
 def whole_messages(episodes: list[Episode]) -> GraphDelta:

@@ -10,7 +10,7 @@ from kgsvc.commands.citing import CitationReader, Cited
 from kgsvc.domain.errors import AnswererUnavailable, ModelUnavailable, StepError
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.protocol import Answerer, Question, Written
-from kgsvc.search.context_lines import HANDLE_CHARS, Line, citable, numbered
+from kgsvc.search.context_talk import HANDLE_CHARS, Line, citable, numbered
 from kgsvc.search.engine import Engine
 from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
 

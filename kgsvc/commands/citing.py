@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kgsvc.search.context_lines import Line
+from kgsvc.search.context_talk import Line
 
 _HANDLE = re.compile(r"\s{0,20}\[\s*\d[\d\s,;–-]*\]")  # models write ranges with any dash
 _MAYBE = re.compile(r"\s{0,20}(?:\[[\d\s,;–-]{0,60})?\Z")  # where a handle may have begun

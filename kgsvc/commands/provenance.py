@@ -9,7 +9,7 @@ from kgsvc.commands.core import Core
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.graph import Entity, Episode, Fact
-from kgsvc.search.context_lines import Thing
+from kgsvc.search.context_talk import Thing
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import Item

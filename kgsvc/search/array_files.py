@@ -50,12 +50,17 @@ class ArrayFiles:
         self._most_bytes = most_bytes
 
     def open(self) -> None:
-        """Make the directory, and remove what processes that are gone had begun to write. Raises OSError:
-        also where others may write into the directory."""
+        """Make the directory, and remove what processes that are gone had begun to write; and everything, if
+        others could write into it. Raises OSError: also where it is another user's."""
         self._directory.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
         state = self._directory.stat()
-        if state.st_uid != os.geteuid() or state.st_mode & 0o077:
-            raise PermissionError(f"{self._directory} must belong to this user alone (mode 0700)")
+        if state.st_uid != os.geteuid():
+            raise PermissionError("it must belong to the user that runs the service")
+        if state.st_mode & 0o077:
+            self._directory.chmod(_PRIVATE)
+        if state.st_mode & 0o022:
+            for path in self.files():
+                path.unlink(missing_ok=True)
         for begun in self._directory.glob(f"*/{_WRITING}*"):
             _remove_unless_written(begun)
 

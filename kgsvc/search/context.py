@@ -18,9 +18,8 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
 from kgsvc.domain.names.entities import UNSPECIFIC
 from kgsvc.domain.text import tokens
-from kgsvc.search.context_lines import END_CHARS, MARK, Line, told
 from kgsvc.search.context_passages import ranked, taken_apart
-from kgsvc.search.context_talk import Talk
+from kgsvc.search.context_talk import END_CHARS, MARK, Line, Talk, told
 from kgsvc.search.query import FUNCTION_WORDS, Term
 
 TOKEN_CHARS = 4  # a token is counted as this many characters
@@ -30,6 +29,7 @@ _SAME = 0.7  # of a text's words, where others that have them say it already
 _FEW_CHARS = 100
 _LOOKED_AT = 4  # times the room: so much of the best episodes is read
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_QUESTION_MARKS = ("?", "？")
 _MIDNIGHT = "T00:00:00Z"
 _DAY_MS = 86_400_000
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -158,10 +158,10 @@ def _read(episodes: Iterable[Episode], chars: int) -> Iterator[Episode]:
 
 
 def _facts(material: Material, said: Said) -> Iterator[Line]:
-    """What the passages do not say already."""
+    """What the passages do not say already. What ends in a question tells nothing."""
     for each in material.facts:
         fact = as_known_at(each, material.known_at_ms)
-        if not _told(fact, said):
+        if not _told(fact, said) and not fact.fact.rstrip().endswith(_QUESTION_MARKS):
             text = f"{_words_of(fact)} ({_validity(fact, fact.invalid_ms)}{_withdrawn(fact)})"
             yield Line(text, fact)
 
@@ -196,7 +196,11 @@ def _validity(fact: Fact, end_ms: int | None) -> str:
 
 
 def _since(start_ms: int, end_ms: int | None) -> str:
-    return f"since {_time(start_ms)}" if end_ms is None else f"{_time(start_ms)} to {_end(end_ms)}"
+    start = _time(start_ms)
+    if end_ms is None:
+        return f"since {start}"
+    end = _end(end_ms)
+    return f"on {start}" if start == end else f"{start} to {end}"
 
 
 # -- entities ------------------------------------------------------------------------------------------

@@ -19,7 +19,9 @@ WHOLE_CHARS = 500  # an episode up to this size is told whole or not at all
 PASSAGE_CHARS = 250  # about, where lines are longer
 SHORT_CHARS = 120  # lines are put together up to this size
 _EARLY = 2  # how slowly episodes count less by rank, the first ones least
-_NEXT_TO = 0.4  # of a passage's score that the ones before and behind it get: answers repeat few words
+_NEXT_TO = 0.4  # of a passage's score that the ones before and behind it get: answers repeat few words,
+_ANSWERS = 1.0  # least of all those behind a question
+_ASKING = re.compile(r"[?？]")
 _UNMATCHED = 0.05  # of its episode's relevance, for a passage without any of the question's words
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _PIECES = re.compile(r".{1,500}(?:(?=\s)|(?<=[,;}\]、])|$)|.{1,500}")
@@ -76,7 +78,7 @@ def ranked(told: Sequence[Told], terms: Sequence[Term]) -> list[Choice]:
     scores = iter(_scores([passage for each in told for passage in each.passages], terms))
     choices: list[tuple[float, int, int]] = []
     for place, each in enumerate(told):
-        own = _with_neighbours([next(scores) for _ in each.passages])
+        own = _with_neighbours([next(scores) for _ in each.passages], each.passages)
         best = max(own, default=0.0) or 1.0
         relevance = 1 / (_EARLY + place)
         for at, score in enumerate(own):
@@ -94,12 +96,11 @@ def _scores(passages: Sequence[str], terms: Sequence[Term]) -> list[float]:
     return [sum(worth[term] * count / (count + 1) for term, count in each.items()) for each in counts]
 
 
-def _with_neighbours(scores: Sequence[float]) -> list[float]:
-    around = [0.0, *scores, 0.0]
-    return [
-        score + _NEXT_TO * max(before, behind)
-        for before, score, behind in zip(around, scores, around[2:], strict=False)
-    ]
+def _with_neighbours(scores: Sequence[float], passages: Sequence[str]) -> list[float]:
+    lent = [_ANSWERS if _ASKING.search(passage) else _NEXT_TO for passage in passages]
+    before = [0.0, *(score * share for score, share in zip(scores, lent, strict=True))]
+    behind = [*(_NEXT_TO * score for score in scores[1:]), 0.0]
+    return [score + max(around) for score, *around in zip(scores, before, behind, strict=False)]
 
 
 def _passages(body: str) -> list[str]:

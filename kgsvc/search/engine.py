@@ -24,24 +24,27 @@ from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Cloc
 from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.cold import Cold, ColdStore
 from kgsvc.search.context import composed_lines
-from kgsvc.search.context_lines import MARK, Line
 from kgsvc.search.context_material import material, wider
+from kgsvc.search.context_talk import MARK, Line
 from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
-from kgsvc.search.finding import find, needed
+from kgsvc.search.evidence_search import find_evidence
+from kgsvc.search.fact_scope import NOWHERE, find_facts, walk
+from kgsvc.search.filters import Filters
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
-from kgsvc.search.group import Group, Part
+from kgsvc.search.group import WHOLE, Group, Part
 from kgsvc.search.group_index import unpack
 from kgsvc.search.heads import GroupHeads
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.kept import KeptGroups
 from kgsvc.search.node_index import unpack_entity
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
-from kgsvc.search.pool import Asked, Found
+from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.query import QueryVectors, Term, parse
 from kgsvc.search.rank import in_force, ranked
 from kgsvc.search.settings import SearchSettings
+from kgsvc.search.text_scopes import find_texts, origins_found
 from kgsvc.stores.protocol import GraphStore
 from kgsvc.stores.search_protocol import ProofStore, SearchStore
 
@@ -102,7 +105,7 @@ class Engine:
         self._min_cosine = embedder.min_cosine if embedder else 0.0
         space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
         self._kept = None if files is None else KeptGroups(files, store, space, dimension)
-        self.indexes = IndexCache(store, settings, space, dimension, self._kept)
+        self.indexes = IndexCache(store, settings, space, dimension, kept=self._kept)
         self.cold = Cold(store, self.indexes, settings)
         self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
@@ -203,7 +206,7 @@ class Engine:
         self, query: GraphQuery, plans: Sequence[ScopePlan], now_ms: int | None = None
     ) -> _Prepared:
         text, filters, centered = query.text, query.filters, query.center is not None
-        parts = dict.fromkeys(part for plan in plans for part in needed(plan, filters, centered))
+        parts = dict.fromkeys(part for plan in plans for part in _needed(plan, filters, centered))
         prepared = _Prepared(
             await offload(len(text) / QUERY_CHARS, parse, text),
             await self._vectors.of(text) if _compares(plans) else None,
@@ -227,7 +230,7 @@ class Engine:
 
     async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
         asked = [self._asked(query, plan, prepared) for plan in query.plans]
-        found = await self._use(prepared, lambda groups: [find(groups, each) for each in asked])
+        found = await self._use(prepared, lambda groups: [_find(groups, each) for each in asked])
         if len(asked) == 1:
             return [await self._answer(query, asked[0], found[0], prepared)]
         return await asyncio.gather(
@@ -318,3 +321,39 @@ def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tup
                 finders[key].append(FoundBy(method, rank, -low))
     items = ((key, score, shown(key)) for key, score in order)
     return tuple(GraphHit(item, score, tuple(finders[key])) for key, score, item in items if item is not None)
+
+
+# -- what a plan looks at ----------------------------------------------------------------------------------
+
+
+def _find(groups: Sequence[Group], asked: Asked) -> Found:
+    """The candidates of all groups together."""
+    if asked.plan.reranker is Reranker.EVIDENCE:
+        return find_evidence(groups, asked)
+    one = _facts if asked.plan.scope is Scope.FACTS else _texts
+    return united([one(group, asked) for group in groups], asked.candidates)
+
+
+def _needed(plan: ScopePlan, filters: Filters, centered: bool) -> tuple[Part, ...]:
+    """The parts of a group that a plan looks at."""
+    if plan.reranker is Reranker.EVIDENCE:
+        return WHOLE
+    if plan.scope is Scope.FACTS:
+        return WHOLE if filters.entity_types else (Part.FACTS,)
+    return WHOLE if centered or Method.BFS in plan.methods else (Part.TEXTS,)
+
+
+def _facts(group: Group, asked: Asked) -> Found:
+    types = asked.filters.entity_types
+    if types:
+        asked = replace(asked, typed=group.texts.nodes.of_types(types))
+    return find_facts(group.facts, asked)
+
+
+def _texts(group: Group, asked: Asked) -> Found:
+    walked, origins = NOWHERE, asked.named_origins
+    if Method.BFS in asked.plan.methods and not origins:
+        origins = tuple(origins_found(group.texts, asked))
+    if origins:
+        walked = walk(group.facts, asked, origins)
+    return find_texts(group.texts, asked, walked)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from collections.abc import Collection
 from enum import StrEnum
 
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.search.arrays import Arrays, Frozen, named, part_of, united
 from kgsvc.search.episode_index import EpisodeIndex
 from kgsvc.search.group_index import GroupIndex
@@ -122,3 +126,24 @@ class Group:
             self.facts = held
         else:
             self.texts = held
+
+
+class SharedGroup:
+    """A group that searches share. Holding `lock` is the right to change or read `group`."""
+
+    def __init__(self, group: Group, nbytes: int) -> None:
+        self.group = group
+        self.lock = asyncio.Lock()
+        self.nbytes = nbytes  # with which it is counted
+        self.complete: set[Part] = set()  # what was loaded to its end
+        self.looked: set[Part] = set()  # for which a file was looked
+        self.unkept: Counter[Part] = Counter()  # rows that changed since a part was last written to a file
+        self.awaited = 0  # callers who wait for it
+
+    def ready(self, part: Part) -> bool:
+        """Whether a part needs no more than what changed since; one that failed is empty again."""
+        return part in self.complete and self.group.part(part).rev > 0
+
+    def covers(self, head: GroupHead, parts: Collection[Part]) -> bool:
+        """Whether these parts hold at least what `head` counts."""
+        return all(self.group.covers(part, head.epoch, head.rev) for part in parts)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any, TypeVar
 
-from kgsvc.domain.errors import ServiceError, StoreUnavailable
+from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
-from kgsvc.search.arrays import Frozen
-from kgsvc.search.group import Group, GroupTexts, Part
+from kgsvc.search.group import Group, GroupTexts, Part, SharedGroup
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.heads import in_time
-from kgsvc.search.kept import KeptGroups
+from kgsvc.search.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
 
@@ -29,35 +27,10 @@ Page = Changes | TextChanges
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
-_BEHIND_PAGE = 200  # facts of a page then: what is searched meanwhile shares the interpreter with it
-_REST = 4  # times as long as a page took does such a load rest where others search, and at most
-_UNKEPT_ROWS = 50  # a part is written to a file once so many rows of it have changed, and
-_UNKEPT_SHARE = 10  # such a share of it
-_TRIES = 5  # to see a group that is written to at rest
-_CLOSING_S = 10.0  # for writing what changed to files when the server stops
-_LONGEST_REST_S = 0.2  # since who comes to wait for it waits for its rest too
-
-
-class _Entry:
-    """A group's place in the cache. Holding `lock` is the right to change or read `group`."""
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.lock = asyncio.Lock()
-        self.nbytes = _ENTRY_BYTES
-        self.complete: set[Part] = set()  # what was loaded to its end
-        self.looked: set[Part] = set()  # for which a file was looked
-        self.unkept: Counter[Part] = Counter()  # rows that changed since a part was last written to a file
-        self.kept_by: dict[Part, asyncio.Task[None]] = {}  # who writes a part to a file
-        self.awaited = 0  # callers who wait for it
-
-    def ready(self, part: Part) -> bool:
-        """Whether a part needs no more than what changed since; one that failed is empty again."""
-        return part in self.complete and self.group.part(part).rev > 0
-
-    def covers(self, head: GroupHead, parts: Collection[Part]) -> bool:
-        """Whether these parts hold at least what `head` counts."""
-        return all(self.group.covers(part, head.epoch, head.rev) for part in parts)
+_BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
+_REST = 1  # times as long as a page took does such a load rest where others search, and at most
+_GIVING_WAY_S = 0.2  # and so long before a page while a search does without an index
+_LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
 
 
 class IndexCache:
@@ -72,15 +45,15 @@ class IndexCache:
         settings: SearchSettings,
         space: str,
         dimension: int,
-        kept: KeptGroups | None = None,
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        kept: KeptGroups | None = None,
     ) -> None:
-        """`kept`: where groups are kept in files. `rest` waits for so many seconds."""
+        """`rest` waits for so many seconds. `kept`: where groups are kept in files."""
         self._store = store
         self._settings = settings
         self._space = space
         self._dimension = dimension
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: OrderedDict[str, SharedGroup] = OrderedDict()
         self._nbytes = 0
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
@@ -88,7 +61,7 @@ class IndexCache:
         self._asked = 0  # searches so far
         self._serving = 0  # those under way that do without an index
         self._kept = kept
-        self._keeping = asyncio.Lock()  # one part at a time is written
+        self._keeper = None if kept is None else Keeper(kept, self._caught_up, self._account)
         self._rest = rest
 
     @property
@@ -190,7 +163,7 @@ class IndexCache:
             entry.awaited -= 1
         self._account(entry)
 
-    async def _look(self, entry: _Entry, part: Part) -> None:
+    async def _look(self, entry: SharedGroup, part: Part) -> None:
         """Begin with what a file holds of a part that is empty."""
         if self._kept is None or part in entry.looked:
             return
@@ -208,10 +181,10 @@ class IndexCache:
 
     async def settled(self) -> None:
         """Wait until nothing is written to files any more."""
-        while tasks := [task for entry in self._entries.values() for task in entry.kept_by.values()]:
-            await asyncio.wait(tasks)
+        if self._keeper is not None:
+            await self._keeper.settled()
 
-    async def _load(self, entry: _Entry, parts: Sequence[Part], head: GroupHead) -> None:
+    async def _load(self, entry: SharedGroup, parts: Sequence[Part], head: GroupHead) -> None:
         """Page by page, so that what is there already can be searched between two of them."""
         for part in parts:
             async with entry.lock:
@@ -219,7 +192,7 @@ class IndexCache:
             more = True
             while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
                 if self._serving and not entry.awaited:
-                    await self._rest(_LONGEST_REST_S)
+                    await self._rest(_GIVING_WAY_S)
                 asked, began = self._asked, asyncio.get_running_loop().time()
                 async with entry.lock:
                     more = await self._page(entry, part, head)
@@ -260,10 +233,8 @@ class IndexCache:
         await asyncio.gather(*loaders, return_exceptions=True)
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.search_timeout_s)
-        if self._kept is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSING_S):
-                    await self._keep_all(self._kept)
+        if self._keeper is not None:
+            await self._keeper.close(reversed(self._entries.values()))
         self._entries.clear()
         self._nbytes = 0
 
@@ -283,10 +254,11 @@ class IndexCache:
             self._unloadable.add(group_id)
             _log.warning("a group's facts could not be loaded in the background: %s", type(error).__name__)
 
-    def _entry(self, group_id: str) -> _Entry:
+    def _entry(self, group_id: str) -> SharedGroup:
         entry = self._entries.get(group_id)
         if entry is None:
-            entry = self._entries[group_id] = _Entry(Group(group_id, self._space, self._dimension))
+            group = Group(group_id, self._space, self._dimension)
+            entry = self._entries[group_id] = SharedGroup(group, _ENTRY_BYTES)
             self._nbytes += entry.nbytes
             self._make_room(group_id)
         self._entries.move_to_end(group_id)
@@ -294,7 +266,7 @@ class IndexCache:
 
     async def _run(
         self,
-        pairs: Sequence[tuple[_Entry, GroupHead]],
+        pairs: Sequence[tuple[SharedGroup, GroupHead]],
         work: Callable[[list[Group]], T],
         heavy: bool,
         parts: Collection[Part],
@@ -309,7 +281,7 @@ class IndexCache:
                     raise failed
             return await offload(_cost(entries, parts, heavy), work, [entry.group for entry in entries])
 
-    async def _refresh(self, entry: _Entry, head: GroupHead, parts: Collection[Part]) -> None:
+    async def _refresh(self, entry: SharedGroup, head: GroupHead, parts: Collection[Part]) -> None:
         """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
         if entry.covers(head, parts):
             return
@@ -319,7 +291,7 @@ class IndexCache:
                 pass
         self._account(entry)
 
-    async def _page(self, entry: _Entry, part: Part, head: GroupHead) -> bool:
+    async def _page(self, entry: SharedGroup, part: Part, head: GroupHead) -> bool:
         """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more."""
         group = entry.group
         if not group.covers(part, head.epoch, head.rev):
@@ -334,10 +306,11 @@ class IndexCache:
             if changes.more and not group.covers(part, head.epoch, head.rev):
                 return True
         entry.complete.add(part)
-        self._keep_if_due(entry, part)
+        if self._keeper is not None:
+            self._keeper.keep_if_due(entry, part)
         return False
 
-    async def _changes(self, entry: _Entry, held: GroupIndex | GroupTexts) -> Page:
+    async def _changes(self, entry: SharedGroup, held: GroupIndex | GroupTexts) -> Page:
         limit, group_id = self._settings.load_page, held.group_id
         if not entry.awaited:
             limit = min(limit, _BEHIND_PAGE)
@@ -347,64 +320,15 @@ class IndexCache:
         texts = self._store.text_changes(group_id, held.rev, limit, after_uuid=held.uuid)
         return await in_time(texts, timeout_s)
 
-    # -- files -----------------------------------------------------------------------------------------
-
-    def _keep_if_due(self, entry: _Entry, part: Part) -> None:
-        """Write a part to a file behind the searches once a tenth of it has changed."""
-        rows = len(entry.group.part(part))
-        due = entry.unkept[part] >= max(_UNKEPT_ROWS, rows // _UNKEPT_SHARE)
-        if self._kept is None or not due or part in entry.kept_by:
-            return
-        task = asyncio.create_task(self._keep(self._kept, entry, part))
-        entry.kept_by[part] = task
-        self._running.add(task)
-        task.add_done_callback(self._finished)
-
-    async def _keep(self, kept: KeptGroups, entry: _Entry, part: Part) -> None:
-        try:
-            async with self._keeping:
-                unkept = entry.unkept[part]
-                held = entry.group.part(part)
-                frozen = await self._frozen(kept, entry, part)
-                if frozen is None:
-                    return
-                filed = await kept.write(*frozen, part, entry.lock)
-                if filed is None:
-                    return
-                async with entry.lock:
-                    entry.unkept[part] -= unkept
-                    if entry.group.part(part) is held and held.epoch == filed.epoch:
-                        entry.group.replace(filed)
-                self._account(entry)
-        except ServiceError as error:
-            _log.warning("a search index was not kept in a file: %s", error)
-        finally:
-            entry.kept_by.pop(part, None)
-
-    async def _keep_all(self, kept: KeptGroups) -> None:
-        for entry in reversed(self._entries.values()):
-            for part in sorted(entry.complete):
-                if entry.unkept[part] and len(entry.group.part(part)) >= _UNKEPT_ROWS:
-                    await self._keep(kept, entry, part)
-
-    async def _frozen(
-        self, kept: KeptGroups, entry: _Entry, part: Part
-    ) -> tuple[Mapping[str, Any], Frozen] | None:
-        """A part as it is when it is all that the group has; None: the group changes too fast."""
+    async def _caught_up(self, entry: SharedGroup, part: Part) -> bool:
+        """Bring a part up to what the store has now; False: the store does not know the group."""
         group_id = entry.group.group_id
-        for _ in range(_TRIES):
-            async with entry.lock:
-                heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
-                if group_id not in heads:
-                    return None
-                while await self._page(entry, part, heads[group_id]):
-                    pass
-                frozen = await kept.frozen(entry.group.part(part), part)
-            if frozen is not None:
-                return frozen
-        return None
+        heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
+        while group_id in heads and await self._page(entry, part, heads[group_id]):
+            pass
+        return group_id in heads
 
-    def _account(self, entry: _Entry) -> None:
+    def _account(self, entry: SharedGroup) -> None:
         group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes
         if self._entries.get(group_id) is not entry:
             return
@@ -437,7 +361,7 @@ def rest_s(page_s: float) -> float:
     return min(_REST * page_s, _LONGEST_REST_S)
 
 
-def _cost(entries: Iterable[_Entry], parts: Collection[Part], heavy: bool) -> float:
+def _cost(entries: Iterable[SharedGroup], parts: Collection[Part], heavy: bool) -> float:
     """Of work on parts of groups, see `offload`."""
     if heavy:
         return math.inf

@@ -8,9 +8,10 @@ removes those of its group. What changed since is read from the store, as for a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from kgsvc.domain.errors import ServiceError
@@ -19,12 +20,16 @@ from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.runtime import INDEX_ROWS, offload
 from kgsvc.search.array_files import ArrayFiles, Stored, Writing, file_shape, row_bytes
 from kgsvc.search.arrays import Frozen, Live
-from kgsvc.search.group import Group, GroupTexts, Part
+from kgsvc.search.group import Group, GroupTexts, Part, SharedGroup
 from kgsvc.search.group_index import PACKED_FIELDS, GroupIndex
 from kgsvc.stores.search_protocol import ProofStore
 
 _FORMAT = 1  # of what indexes freeze to; a file of another one is not read
 _PIECE_BYTES = 4 * 1024 * 1024  # of a column, copied while its group waits
+_UNKEPT_ROWS = 50  # a part is written to a file once so many rows of it have changed, and
+_UNKEPT_SHARE = 10  # such a share of it
+_TRIES = 5  # to see a group that is written to at rest
+_CLOSING_S = 10.0  # for writing what changed when the server stops
 _log = logging.getLogger("kgsvc.search")
 Held = GroupIndex | GroupTexts
 
@@ -66,7 +71,7 @@ class KeptGroups:
             return None
         return held
 
-    async def frozen(self, held: Held, part: Part) -> tuple[Mapping[str, Any], Frozen] | None:
+    async def frozen(self, held: Held) -> tuple[Mapping[str, Any], Frozen] | None:
         """What a file of a part says, to be called while nothing changes the part; None: it is not all that
         the group has. Raises StoreUnavailable."""
         self._writing, self._dropped = held.group_id, False
@@ -138,6 +143,79 @@ class KeptGroups:
             except ServiceError as error:
                 _log.warning("files of search indexes were not checked: %s", error)
                 return
+
+
+class Keeper:
+    """Writes parts of groups to files behind the searches, one at a time: once a tenth of a part has changed,
+    and what changed at all when the server stops."""
+
+    def __init__(
+        self,
+        kept: KeptGroups,
+        caught_up: Callable[[SharedGroup, Part], Awaitable[bool]],
+        account: Callable[[SharedGroup], None],
+    ) -> None:
+        """`caught_up` brings a part up to what the store has now, under the group's lock; False: there is no
+        such group. `account` hears of each group whose memory changed."""
+        self._kept = kept
+        self._caught_up = caught_up
+        self._account = account
+        self._turn = asyncio.Lock()
+        self._tasks: dict[tuple[SharedGroup, Part], asyncio.Task[None]] = {}
+
+    def keep_if_due(self, shared: SharedGroup, part: Part) -> None:
+        """Begin to write a part if enough of it has changed."""
+        rows = len(shared.group.part(part))
+        due = shared.unkept[part] >= max(_UNKEPT_ROWS, rows // _UNKEPT_SHARE)
+        if due and (shared, part) not in self._tasks:
+            task = asyncio.create_task(self._keep(shared, part))
+            self._tasks[shared, part] = task
+            task.add_done_callback(lambda _done: self._tasks.pop((shared, part), None))
+
+    async def settled(self) -> None:
+        """Wait until nothing is being written."""
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
+
+    async def close(self, groups: Iterable[SharedGroup]) -> None:
+        """Write what changed of these, as far as the time goes."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_S):
+                await self.settled()
+                for shared in groups:
+                    for part in sorted(shared.complete):
+                        if shared.unkept[part] and len(shared.group.part(part)) >= _UNKEPT_ROWS:
+                            await self._keep(shared, part)
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _keep(self, shared: SharedGroup, part: Part) -> None:
+        try:
+            async with self._turn:
+                shared.unkept[part] = 0  # if it fails now, it is tried again after as many changes
+                held = shared.group.part(part)
+                frozen = await self._frozen(shared, part)
+                filed = None if frozen is None else await self._kept.write(*frozen, part, shared.lock)
+                if filed is None:
+                    return
+                async with shared.lock:
+                    if shared.group.part(part) is held and held.epoch == filed.epoch:
+                        shared.group.replace(filed)
+                self._account(shared)
+        except ServiceError as error:
+            _log.warning("a search index was not kept in a file: %s", error)
+
+    async def _frozen(self, shared: SharedGroup, part: Part) -> tuple[Mapping[str, Any], Frozen] | None:
+        """A part as it is when it is all that the group has; None: the group changes too fast, or is gone."""
+        for _ in range(_TRIES):
+            async with shared.lock:
+                if not await self._caught_up(shared, part):
+                    return None
+                frozen = await self._kept.frozen(shared.group.part(part))
+            if frozen is not None:
+                return frozen
+        return None
 
 
 async def _copy(writing: Writing, live: Live, lock: asyncio.Lock) -> None:

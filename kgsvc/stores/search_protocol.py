@@ -162,7 +162,7 @@ class SearchStore(Protocol):
         and uuid: at most `limit` of each, and bodies until they exceed `max_bytes`."""
 
 
-PROOFS = 16  # of one group that a store keeps, the latest
+PROOFS = 64  # of one group that a store keeps, the latest: two parts, by each of some processes
 
 
 class ProofStore(Protocol):

@@ -25,9 +25,10 @@ async def test_what_a_receipt_says_is_done_is_found_on_the_other_server(
 ) -> None:
     """A hundred times of a hundred, or a thousand of a thousand, by callers at once in several groups."""
     names = random.Random(5)
+    settings = store_spec.settings | {"retrieval.index_dir": str(tmp_path / "index")}
     async with (
-        Service(store_spec.settings, tmp_path, "writing") as writing,
-        Service(store_spec.settings | READER, tmp_path, "searching") as searching,
+        Service(settings, tmp_path, "writing") as writing,
+        Service(settings | READER, tmp_path, "searching") as searching,
         Client(writing.address) as sender,
         Client(searching.address) as finder,
     ):

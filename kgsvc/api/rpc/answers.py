@@ -28,7 +28,7 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.models.protocol import Answerer
 from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_lines import Thing, citable
+from kgsvc.search.context_talk import Thing, citable
 from kgsvc.search.engine import Engine
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import GraphQuery

@@ -21,7 +21,7 @@ from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.search import plans
 from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_lines import told
+from kgsvc.search.context_talk import told
 from kgsvc.search.engine import Engine
 from kgsvc.search.episode_index import FoundEpisode
 from kgsvc.search.filters import NONE, Filters, Span

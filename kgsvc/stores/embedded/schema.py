@@ -377,11 +377,22 @@ CREATE TABLE index_proofs (number INTEGER PRIMARY KEY, group_id TEXT NOT NULL, p
 CREATE INDEX index_proofs_group ON index_proofs (group_id, number);
 """
 
+# The facts of an entity in one index for each end instead of two, the open ones first: a new fact changes a
+# page of each, somewhere in the file.
+_ENDS_OF_FACTS = """
+DROP INDEX facts_source;
+DROP INDEX facts_target;
+DROP INDEX facts_open;
+DROP INDEX facts_open_target;
+CREATE INDEX facts_of_source ON facts (source_id, expired_ms, coalesce(valid_ms, reference_ms), uuid);
+CREATE INDEX facts_of_target ON facts (target_id, expired_ms, coalesce(valid_ms, reference_ms), uuid);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
-    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED, _PROOFS,
+    _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED, _PROOFS, _ENDS_OF_FACTS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar
 
 import apsw
 
@@ -29,8 +29,12 @@ from kgsvc.stores.embedded.connection import (
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128
-_CHECKPOINT_PAGES = 2_000
-_LONG_WAL_PAGES = 32_000  # 256 MB: readers that never pause kept it from being reused
+_MIB = 1024 * 1024
+_CHECKPOINT_BYTES = 16 * _MIB
+# A large commit changes pages all over the file, and the next one many of the same: after a few of them each
+# is copied into the file once, where a checkpoint after every commit would copy it every time.
+_LARGE_COMMITS_A_CHECKPOINT = 4
+_LONG_WAL_BYTES = 256 * _MIB  # more than that: readers that never pause kept the log from being reused
 _IDLE_S = 1.0
 _TRUNCATE_PATIENCE_S = 0.05
 
@@ -53,8 +57,10 @@ class Writer:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._wal_pages = 0
+        self._page_bytes = 0
+        self._wal_bytes = 0
         self._checkpointed = 0
+        self._largest = 0  # bytes of a commit since the last checkpoint
         self.file: Identity | None = None  # the one that is open
         self._opened: Future[None] = Future()
         self._ended: Future[None] = Future()
@@ -94,6 +100,7 @@ class Writer:
             self._opened.set_exception(_opening_failed(error))
             return
         self.file = identity(self.directory)
+        self._page_bytes = db.pragma("page_size")
         db.set_wal_hook(self._note_wal)
         self._opened.set_result(None)
         try:
@@ -124,7 +131,7 @@ class Writer:
                 _settle(jobs)
                 jobs.clear()
                 self._checkpoint(db)
-            elif self._wal_pages:
+            elif self._wal_bytes:
                 self._truncate(db)
         self._truncate(db)
 
@@ -132,7 +139,7 @@ class Writer:
         """The queued jobs (none: idle for a while), and whether more may come."""
         jobs: list[_Job] = []
         with contextlib.suppress(queue.Empty):
-            job = self._jobs.get(timeout=_IDLE_S if self._wal_pages else None)
+            job = self._jobs.get(timeout=_IDLE_S if self._wal_bytes else None)
             while job is not None:
                 if not job.future.cancelled():
                     jobs.append(job)
@@ -146,8 +153,7 @@ class Writer:
         try:
             same_file(self.directory, self.file)
             db.execute("BEGIN IMMEDIATE")
-            for job in jobs:
-                _run_alone(db, job)
+            _run_all(db, jobs)
             db.execute("COMMIT")
             same_file(self.directory, self.file)  # else what was written went nowhere
         except (apsw.Error, _RolledBack, StoreUnavailable) as error:
@@ -158,20 +164,25 @@ class Writer:
                 job.error = job.error or lost
 
     def _note_wal(self, _db: apsw.Connection, _name: str, pages: int) -> int:
-        self._wal_pages = pages
-        if pages < self._checkpointed:  # the log began anew
+        written = pages * self._page_bytes
+        before = self._wal_bytes if written > self._wal_bytes else 0  # else the log began anew
+        self._largest = max(self._largest, written - before)
+        self._wal_bytes = written
+        if written < self._checkpointed:
             self._checkpointed = 0
         return apsw.SQLITE_OK
 
     def _checkpoint(self, db: apsw.Connection) -> None:
-        if self._wal_pages - self._checkpointed < _CHECKPOINT_PAGES:
+        several = min(_LARGE_COMMITS_A_CHECKPOINT * self._largest, _LONG_WAL_BYTES)
+        if self._wal_bytes - self._checkpointed < max(_CHECKPOINT_BYTES, several):
             return
-        if self._wal_pages > _LONG_WAL_PAGES:
+        if self._wal_bytes > _LONG_WAL_BYTES:
             self._truncate(db)
         # A failed checkpoint loses nothing: the log keeps everything and the next one tries again.
         with contextlib.suppress(apsw.Error):
             db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        self._checkpointed = self._wal_pages
+        self._checkpointed = self._wal_bytes
+        self._largest = 0
 
     def _truncate(self, db: apsw.Connection) -> None:
         patience = self._busy.patience_s
@@ -179,16 +190,29 @@ class Writer:
         with contextlib.suppress(apsw.Error):
             db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self._busy.patience_s = patience
-        self._wal_pages = self._checkpointed = 0
+        self._wal_bytes = self._checkpointed = self._largest = 0
 
 
 class _RolledBack(Exception):
     """The engine has undone the whole commit."""
 
 
-def _run_alone(db: apsw.Connection, job: _Job) -> None:
-    """Run one job so that its failure leaves the others' writes alone."""
-    db.execute("SAVEPOINT job")
+def _run_all(db: apsw.Connection, jobs: list[_Job]) -> None:
+    """Run the jobs of a commit so that the failure of one leaves the others' writes alone.
+
+    The first needs no savepoint, since nothing stands before it that its failure could undo. Most commits
+    have one job, and a large one is slow under a savepoint: the engine keeps a copy of each page that it
+    changes, and walks along all copies at the end of each statement that fires a trigger.
+    """
+    first, *others = jobs
+    _run(db, first, undo="ROLLBACK; BEGIN IMMEDIATE")
+    for job in others:
+        db.execute("SAVEPOINT job")
+        _run(db, job, undo="ROLLBACK TO job")
+        db.execute("RELEASE job")
+
+
+def _run(db: apsw.Connection, job: _Job, undo: LiteralString) -> None:
     try:
         job.result = job.work(db)
     except Exception as error:
@@ -198,8 +222,7 @@ def _run_alone(db: apsw.Connection, job: _Job) -> None:
             job.error = error
             raise _RolledBack("the engine rolled the commit back") from error
         job.error = meaning(error) if isinstance(error, apsw.Error) else error
-        db.execute("ROLLBACK TO job")
-    db.execute("RELEASE job")
+        db.execute(undo)
 
 
 def _settle(jobs: list[_Job]) -> None:

@@ -23,11 +23,22 @@ async def test_they_become_part_of_the_relations_that_ended(
     triggers = ("quotas_settled", "quotas_ended", "quotas_released", "passage_vectors_gone")
     for trigger in triggers:  # of later migrations
         db.execute(f"DROP TRIGGER {trigger}")
-    for table in ("erasures", "documents", "document_chunks", "quotas", "quota_items", "passage_vectors"):
+    tables = (
+        "erasures",
+        "documents",
+        "document_chunks",
+        "quotas",
+        "quota_items",
+        "passage_vectors",
+        "index_proofs",
+    )
+    for table in tables:
         db.execute(f"DROP TABLE {table}")
     db.execute("ALTER TABLE items DROP COLUMN request_id")
-    for index in ("facts_ended", "facts_expired"):
+    for index in ("facts_ended", "facts_expired", "facts_of_source", "facts_of_target"):
         db.execute(f"DROP INDEX {index}")
+    for index in ("facts_source", "facts_target", "facts_open", "facts_open_target"):
+        db.execute(f"CREATE INDEX {index} ON facts (id)")  # of earlier migrations
     db.pragma("user_version", ENDS_SINCE - 1)
     db.close()
 

@@ -129,7 +129,7 @@ async def test_versions_of_keys_are_recorded(beside: apsw.Connection) -> None:
 
 async def test_the_file_is_set_up_for_durability(beside: apsw.Connection) -> None:
     pragmas = ("journal_mode", "synchronous", "page_size")
-    assert [beside.pragma(name) for name in pragmas] == ["wal", 2, 8192]
+    assert [beside.pragma(name) for name in pragmas] == ["wal", 2, 4096]
 
 
 async def test_the_event_loop_is_never_blocked(tmp_path: Path) -> None:

@@ -103,6 +103,34 @@ async def test_a_failing_job_rolls_back_alone(writer: Writer) -> None:
     assert await writer.run(rows) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("error", [LeaseLost("gone"), None], ids=["its own", "of the engine"])
+async def test_the_first_job_fails_alone_too(writer: Writer, error: Exception | None) -> None:
+    def fail(db: apsw.Connection) -> int:
+        db.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(100, 200)])
+        return put(100)(db) if error is None else raising(error)
+
+    def raising(error: Exception) -> int:
+        raise error
+
+    async with Held(writer):
+        tasks = await queued(writer, fail, put(1), fail, put(2))
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    refused = StoreRefused if error is None else LeaseLost
+    assert [type(r) for r in results] == [refused, int, refused, int]
+    assert await writer.run(rows) == [1, 2]
+
+
+async def test_one_job_runs_without_a_savepoint(writer: Writer) -> None:
+    def note(_cursor: object, sql: str, _values: object) -> bool:
+        seen.append(sql)
+        return True
+
+    seen: list[str] = []
+    await writer.run(lambda db: db.set_exec_trace(note))
+    await writer.run(put(1))
+    assert seen == ["COMMIT", "BEGIN IMMEDIATE", "INSERT INTO t VALUES (?)", "COMMIT"]
+
+
 async def test_a_job_cancelled_before_its_turn_does_not_run(writer: Writer) -> None:
     async with Held(writer):
         first, second = await queued(writer, put(1), put(2))
@@ -185,6 +213,20 @@ async def test_the_log_is_reused_under_load_and_truncated_when_idle(writer: Writ
     assert 0 < size < 30_000_000
     await asyncio.to_thread(emptied)
     assert await writer.run(lambda db: db.execute("SELECT count(*) FROM blobs").fetchall()) == [(60,)]
+
+
+async def test_some_large_commits_wait_for_one_checkpoint(writer: Writer, tmp_path: Path) -> None:
+    def blob(db: apsw.Connection) -> None:
+        db.execute("INSERT INTO blobs VALUES (randomblob(12000000))")
+
+    await writer.run(lambda db: db.execute("CREATE TABLE blobs (b BLOB)") and None)
+    file, sizes = tmp_path / "kgsvc.db", []
+    for _ in range(6):
+        await writer.run(blob)
+        await writer.run(rows)  # after the checkpoint, if there was one
+        sizes.append((await asyncio.to_thread(file.stat)).st_size // 1_000_000)
+    assert sizes[2] == 0, "each commit is copied at once"
+    assert sizes[-1] >= 36, "nothing is copied"
 
 
 async def test_close_runs_what_is_queued(tmp_path: Path) -> None:

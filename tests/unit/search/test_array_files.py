@@ -78,11 +78,22 @@ def test_what_is_no_whole_file_is_not_read(tmp_path: Path) -> None:
     assert files.read(path) is not None
 
 
-def test_a_directory_of_others_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "open").mkdir(mode=0o755)
-    os.chmod(tmp_path / "open", 0o755)
-    with pytest.raises(PermissionError, match="0700"):
-        opened(tmp_path / "open")
+@pytest.mark.parametrize(("mode", "stay"), [(0o755, True), (0o777, False), (0o720, False)])
+def test_a_directory_is_private_and_what_others_could_write_is_not_read(
+    tmp_path: Path, mode: int, stay: bool
+) -> None:
+    files = opened(tmp_path / "index")
+    write(files, files.folder("g") / "facts", 1)
+    (tmp_path / "index").chmod(mode)
+    again = opened(tmp_path / "index")
+    assert (tmp_path / "index").stat().st_mode & 0o777 == 0o700
+    assert bool(again.files()) is stay
+
+
+def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(PermissionError, match="belong to the user"):
+        opened(tmp_path / "index")
 
 
 def test_what_a_process_left_behind_goes_and_what_another_writes_stays(tmp_path: Path) -> None:

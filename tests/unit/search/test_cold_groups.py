@@ -202,7 +202,7 @@ async def test_loading_rests_while_a_search_does_without_an_index() -> None:
         rests.append(seconds)
 
     feed = filled()
-    indexes = IndexCache(feed, ROOMY, "", 0, rest)
+    indexes = IndexCache(feed, replace(ROOMY, load_page=100), "", 0, rest)
     (head,) = (await feed.heads(["g"])).values()
     with indexes.serving():
         indexes.load_behind(head, 1)

@@ -10,8 +10,8 @@ from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Polarity, RoleType, Source
 from kgsvc.search.context import Material, composed, composed_lines
-from kgsvc.search.context_lines import HANDLE_CHARS, numbered
 from kgsvc.search.context_passages import PASSAGE_CHARS, WHOLE_CHARS, taken_apart
+from kgsvc.search.context_talk import HANDLE_CHARS, numbered
 from kgsvc.search.query import parse
 from tests.unit.search.feed import fact, patient
 
@@ -92,6 +92,34 @@ def test_an_episode_is_taken_apart_without_loss(text: str, length: int) -> None:
 
 
 # -- facts -------------------------------------------------------------------------------------------------
+
+
+def test_what_answers_a_question_stands_beside_it() -> None:
+    """Few answers repeat the words of their question; other passages that do repeat them come later."""
+    talk = [
+        "Ann: Which flowers do you have in mind for the sunny garden beds?",
+        "Bo: How about lavender and coneflowers, they come back each and every year without any work.",
+        *(
+            f"Ann: My {n}. neighbour keeps a large dog that barks at whoever walks along the fence."
+            for n in range(6)
+        ),
+        "Bo: The garden beds of my aunt are so much larger than all of yours and mine put together.",
+    ]
+    told = lines(
+        Material(episodes=[episode("\n".join(talk))], terms=parse("Which flowers for the garden beds?")), 240
+    )
+    assert "lavender" in " ".join(told)
+
+
+def test_a_question_is_no_fact() -> None:
+    asked = [
+        fact("f1", "What are your favourites?"),
+        fact("f2", "どこですか？"),
+        fact("f3", "Ann likes tea."),
+    ]
+    assert [line for line in lines(Material(asked)) if line.startswith("- ")] == [
+        "- Ann likes tea. (stated 2023-11-14T22:13:19Z)"
+    ]
 
 
 @pytest.mark.parametrize(

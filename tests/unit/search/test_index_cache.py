@@ -321,8 +321,8 @@ async def test_a_load_behind_rests_between_pages_while_others_search() -> None:
 
 
 def test_no_rest_is_long() -> None:
-    assert rest_s(0.01) == 0.04
-    assert rest_s(20.0) == 0.2, "who comes meanwhile waits for it"
+    assert rest_s(0.01) == 0.01
+    assert rest_s(20.0) == 0.05, "who comes meanwhile waits for it"
 
 
 async def test_a_load_behind_does_not_rest_where_nobody_searches() -> None:

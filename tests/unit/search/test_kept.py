@@ -11,7 +11,7 @@ import pytest
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
-from kgsvc.search import index_cache
+from kgsvc.search import kept as kept_module
 from kgsvc.search.array_files import ArrayFiles, Writing
 from kgsvc.search.arrays import unpickled
 from kgsvc.search.engine import Engine, EngineStore
@@ -28,7 +28,7 @@ RECIPES_TRIED = (Recipe.COMBINED_HYBRID_SEARCH_RRF, Recipe.DEFAULT, Recipe.EDGE_
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep groups of any size."""
-    monkeypatch.setattr(index_cache, "_UNKEPT_ROWS", 1)
+    monkeypatch.setattr(kept_module, "_UNKEPT_ROWS", 1)
 
 
 @pytest.fixture
