@@ -28,7 +28,6 @@ QUERY_CHARS = 1_000  # of a query that is tokenised
 INDEX_ROWS = 12_000  # of a group's index that is ranked
 INDEX_CHANGES = 16  # rows that are written to an index
 INDEX_CHARS = 16 * 1024  # of bodies whose words are written to an index
-SCORES = 20_000  # terms of candidates, or sixteen numbers of their vectors, that are scored
 RANKED = 2_000  # candidates that are put in order
 CONTEXT_CHARS = 2_000  # of a context that is composed; some times as much is read for it
 RESULT_BYTES = 256 * 1024  # of packed results that are unpacked

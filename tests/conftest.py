@@ -1,14 +1,19 @@
-"""Fixtures for all tests."""
+"""Fixtures and hooks for all tests."""
 
-from tests.support.blocking import no_blocking_calls
-from tests.support.keep_grpc import keep_grpc
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+
+import grpc.aio
+import pytest
+from blockbuster import blockbuster_ctx
+
 from tests.support.neo4j_fixture import neo4j_servers
 from tests.support.shares import (
     pytest_collection_modifyitems,
     pytest_terminal_summary,
     pytest_xdist_make_scheduler,
 )
-from tests.support.skips import pytest_unconfigure
 from tests.support.store_spec import embedded_spec, group, store_spec
 from tests.support.stores import any_store
 from tests.support.which_stores import pytest_generate_tests
@@ -18,14 +23,55 @@ __all__ = [
     "any_store",
     "embedded_spec",
     "group",
-    "keep_grpc",
     "neo4j_servers",
-    "no_blocking_calls",
     "nothing_is_let_out",
     "pytest_collection_modifyitems",
     "pytest_generate_tests",
     "pytest_terminal_summary",
-    "pytest_unconfigure",
     "pytest_xdist_make_scheduler",
     "store_spec",
 ]
+_IMPORT = ("<frozen importlib._bootstrap>", "_find_and_load")
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_calls() -> Iterator[None]:
+    """A blocking call below a frame of kgsvc, while a loop runs in its thread, raises BlockingError.
+
+    Importing may block: libraries load some of their modules on first use, once a process.
+    """
+    with blockbuster_ctx("kgsvc") as detector:
+        for function in detector.functions.values():
+            function.can_block_in(*_IMPORT)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keep_grpc() -> Iterator[None]:
+    """Hold one reference to gRPC's asyncio part: with the last channel or server gone it would join its
+    thread, wherever the garbage collector happens to run, and start anew in the next test."""
+
+    async def begin() -> None:
+        grpc.aio.init_grpc_aio()
+
+    async def end() -> None:
+        grpc.aio.shutdown_grpc_aio()
+
+    with asyncio.Runner() as runner:
+        runner.run(begin())
+        yield
+        runner.run(end())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """What was not tested here, and why: one line a reason, after everything else has been said."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in reporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    for reason, count in reasons.most_common():
+        reporter.write_line(f"!!! {count} tests were skipped: {reason}", yellow=True, bold=True)

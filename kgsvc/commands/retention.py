@@ -8,12 +8,13 @@ import logging
 from collections.abc import Awaitable, Sequence
 
 from kgsvc.access.audit import Audit
-from kgsvc.access.retention import DAY_MS, Retention, retention_of
+from kgsvc.access.retention import Retention, retention_of
 from kgsvc.commands.cascades import erase_part
 from kgsvc.commands.core import Core, until_applied
 from kgsvc.commands.documents import erase_chunks_of
 from kgsvc.commands.facts import delete_fact
 from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.delta import Erased, GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.names.redacting import WHOLE, collected

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 MIB = 1024 * 1024
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)

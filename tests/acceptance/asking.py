@@ -8,7 +8,7 @@ from kgsvc.models.prompts import answer
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.support.client import CALL_S, Client, granted
 from tests.support.contract import request_of
-from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, says
+from tests.support.scripted_openai import Outcome, ScriptedOpenAI, says
 
 _HANDLE = re.compile(r"\[(\d+)\] (.*)", re.DOTALL)
 
@@ -43,14 +43,3 @@ def handles(lines: Sequence[str]) -> dict[str, int]:
     """The lines of a context that can be cited, with their handles."""
     found = (_HANDLE.fullmatch(line) for line in lines)
     return {match[2]: int(match[1]) for match in found if match}
-
-
-def cites(*texts: str) -> Any:
-    """A script that answers with "Yes" and the handles of these lines, of whatever is asked."""
-
-    def script(request: Request) -> Outcome:
-        assert request.question is not None
-        known = handles(request.question["context"])
-        return says("Yes " + "".join(f"[{known[text]}]" for text in texts))
-
-    return script

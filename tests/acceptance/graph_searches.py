@@ -12,6 +12,7 @@ from tests.support.client import Client
 BM25, COSINE, BFS = ret.SEARCH_METHOD_BM25, ret.SEARCH_METHOD_COSINE, ret.SEARCH_METHOD_BFS
 Method: TypeAlias = "ret.SearchMethod.ValueType"
 Ranking = list[tuple[str, float]]  # uuid and score, best first
+Hit = ret.FactHit | ret.NodeHit | ret.EpisodeHit
 
 
 async def graph(
@@ -34,17 +35,23 @@ def texts(output: ret.SearchGraphOutput) -> list[str]:
     return [hit.fact.fact for hit in output.facts]
 
 
-def shown(hits: Iterable[ret.FactHit]) -> Ranking:
+def _uuid(hit: Hit) -> str:
+    if isinstance(hit, ret.FactHit):
+        return hit.fact.uuid
+    return hit.node.uuid if isinstance(hit, ret.NodeHit) else hit.episode.uuid
+
+
+def shown(hits: Iterable[Hit]) -> Ranking:
     """Uuids with their scores, rounded as far as they can be told apart."""
-    return [(hit.fact.uuid, round(hit.score, 9)) for hit in hits]
+    return [(_uuid(hit), round(hit.score, 9)) for hit in hits]
 
 
-def by_method(hits: Iterable[ret.FactHit]) -> dict[Method, dict[str, tuple[int, float]]]:
+def by_method(hits: Iterable[Hit]) -> dict[Method, dict[str, tuple[int, float]]]:
     """Rank and score of each result by each method that found it."""
     found: dict[Method, dict[str, tuple[int, float]]] = {}
     for hit in hits:
         for each in hit.found_by:
-            found.setdefault(each.method, {})[hit.fact.uuid] = (each.rank, each.score)
+            found.setdefault(each.method, {})[_uuid(hit)] = (each.rank, each.score)
     return found
 
 

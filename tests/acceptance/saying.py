@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.models.prompts import community as communities
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
@@ -32,7 +33,7 @@ from tests.support.scripted_openai import (
 from tests.support.scripted_openai.script import fenced_data
 
 DIMENSION = 512
-JAN, FEB, MAR, APR, MAY, JUN = (1_704_067_200_000 + 30 * 86_400_000 * month for month in range(6))  # of 2024
+JAN, FEB, MAR, APR, MAY = (1_704_067_200_000 + 30 * DAY_MS * month for month in range(5))  # of 2024
 # Words of one meaning: their vectors are equal, their letters are not.
 SYNONYMS = {"physician": "doctor", "automobile": "car", "residence": "home"}
 RETOLD = "Rhea"  # of her alone the model rewrites the summary

@@ -4,7 +4,6 @@ The model takes whatever it is offered for the same thing, so that what it is no
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm
@@ -23,6 +22,7 @@ from tests.support.scripted_openai import (
 )
 from tests.support.scripted_openai.replies import as_content
 from tests.support.store_spec import StoreSpec, dumped
+from tests.support.telling import ms_of
 
 ONTOLOGY = """\
 entity_types:
@@ -110,11 +110,6 @@ async def test_without_fact_types_an_employer_told_in_other_words_is_ended_too(
     assert facts == {"WORKS_AT": FEB, "EMPLOYED_BY": None}
 
 
-def day(iso: str) -> int:
-    """The first millisecond of a day in UTC."""
-    return int(datetime.fromisoformat(iso).replace(tzinfo=UTC).timestamp() * 1000)
-
-
 def compared(model: ScriptedOpenAI, before: int, text: str) -> set[str]:
     """The texts that a fact was compared with, in the calls since `before`."""
     found: set[str] = set()
@@ -140,9 +135,9 @@ async def test_what_begins_with_a_job_begins_later_with_it(
     assert_sound(dump)
     facts = {f.fact: (f.valid_ms, f.expired_reason) for f in dump.facts}
     assert facts == {
-        "Ann joins Acme": (day("2024-03-01"), "retracted"),
-        "Ann starts later": (day("2024-04-01"), None),
-        "Ann is a designer": (day("2024-04-01"), None),
+        "Ann joins Acme": (ms_of("2024-03-01"), "retracted"),
+        "Ann starts later": (ms_of("2024-04-01"), None),
+        "Ann is a designer": (ms_of("2024-04-01"), None),
         "Ann owns a Rover": (None, None),
     }
 
@@ -175,7 +170,7 @@ async def test_what_hangs_on_a_relation_that_ends_is_asked_about(
     offered = compared(model, before, "The last day was in April")
     assert "Ann is a designer at Acme" in offered
     facts = {f.fact: f.invalid_ms for f in (await dumped(spec, group)).facts}
-    assert facts["Ann is a designer at Acme"] == day("2024-04-01")
+    assert facts["Ann is a designer at Acme"] == ms_of("2024-04-01")
 
 
 async def test_the_parties_of_what_is_terminated_are_asked_about(
@@ -189,7 +184,7 @@ async def test_the_parties_of_what_is_terminated_are_asked_about(
     await client.ingest(group, [telling(FEB, over)])
     assert compared(model, before, "RC-1 is terminated") == {"Acme is the customer of RC-1"}
     facts = {f.fact: f.invalid_ms for f in (await dumped(spec, group)).facts}
-    assert facts["Acme is the customer of RC-1"] == day("2024-04-01")
+    assert facts["Acme is the customer of RC-1"] == ms_of("2024-04-01")
 
 
 async def test_names_that_differ_in_a_numeral_are_not_compared(

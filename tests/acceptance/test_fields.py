@@ -31,11 +31,6 @@ def from_a_chat(uuid: str = "a") -> typ.EpisodeItem:
     return item
 
 
-async def end_of(client: Client, group: str, name: str) -> str:
-    """The entity at an end of some fact, by its name."""
-    return await client.entity_of(group, name)
-
-
 async def test_every_field_of_an_episode(client: Client, group: str) -> None:
     await client.ingest(group, [from_a_chat()])
     (only,) = await client.search(group, "Alice")
@@ -58,7 +53,7 @@ async def test_every_field_of_an_episode(client: Client, group: str) -> None:
 
 async def test_every_field_of_an_entity(client: Client, group: str) -> None:
     await client.ingest(group, [from_a_chat()])
-    uuid = await end_of(client, group, "Alice")
+    uuid = await client.entity_of(group, "Alice")
     (told,) = await client.search(group, "Alice")
     before = (await client.get_entity(group, uuid)).node
     assert (before.summary, list(before.summary_facts)) == ("Alice works at Acme.", [told.uuid])
@@ -92,8 +87,8 @@ async def test_every_field_of_a_fact(client: Client, group: str) -> None:
     assert given(new) == fields(new) - unset
     assert (new.uuid, new.name, new.fact) == (corrected.new_uuid, "VISITS", "Alice lives in Rome")
     assert new.group_id == group
-    assert new.source_node_uuid == await end_of(client, group, "Alice")
-    assert new.target_node_uuid == await end_of(client, group, "Rome")
+    assert new.source_node_uuid == await client.entity_of(group, "Alice")
+    assert new.target_node_uuid == await client.entity_of(group, "Rome")
     assert (new.source_name, new.target_name) == ("Alice", "Rome")
     assert new.valid_at.ToJsonString() == "2024-02-01T00:00:00Z"
     assert new.invalid_at.ToJsonString() == "2999-01-01T00:00:00Z"
@@ -121,7 +116,7 @@ async def history(client: Client, group: str, word: str) -> list[typ.FactResult]
 async def test_every_field_of_a_mention(client: Client, group: str) -> None:
     await client.ingest(group, [from_a_chat("a"), telling(FEB, fact("LIKES", "Bruno", "jazz"), uuid="b")])
     await client.ingest(group, [telling(MAR, fact("LIKES", "Alice", "jazz"), uuid="c")])
-    uuid = await end_of(client, group, "Alice")
+    uuid = await client.entity_of(group, "Alice")
     found = await client.get_entity(group, uuid)
     (first, last) = found.mentions
     assert given(first) == fields(first)
@@ -131,7 +126,7 @@ async def test_every_field_of_a_mention(client: Client, group: str) -> None:
     ]
     assert first.created_at == found.node.created_at, "they were written in one"
     assert last.created_at.ToMilliseconds() > first.created_at.ToMilliseconds()
-    acme = await client.get_entity(group, await end_of(client, group, "Acme"))
+    acme = await client.get_entity(group, await client.entity_of(group, "Acme"))
     assert len({first.uuid, last.uuid, *(each.uuid for each in acme.mentions)}) == 3
     few = await client.get_entity(group, uuid, max_episodes=1)
     assert list(few.mentions) == [last], "as many as episodes"
@@ -141,7 +136,7 @@ async def test_every_field_of_a_mention(client: Client, group: str) -> None:
 
 async def test_mentions_go_with_their_episode(client: Client, group: str) -> None:
     await client.ingest(group, [from_a_chat("a"), telling(MAR, fact("LIKES", "Alice", "jazz"), uuid="c")])
-    uuid = await end_of(client, group, "Alice")
+    uuid = await client.entity_of(group, "Alice")
     request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid="a", group_id=group))
     granted(await client.admin.DeleteEpisode(request, timeout=CALL_S))
     found = await client.get_entity(group, uuid)

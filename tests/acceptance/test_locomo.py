@@ -8,7 +8,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.acceptance.shared import OFFLINE
 from tests.support.client import Client, message
 from tests.support.service import REPOSITORY
 from tests.support.store_spec import StoreSpec, dumped
+from tests.support.telling import ms_of
 
 pytestmark = pytest.mark.timeout(600)
 SETTINGS = OFFLINE
@@ -49,7 +49,7 @@ def data() -> Mapping[str, Any]:
 def spoken(episodes: Iterable[Mapping[str, str]]) -> list[typ.Message]:
     """The messages of a conversation, their ids as uuids and their speakers as roles."""
     return [
-        message(each["text"], _ms(each["timestamp"]), role=each["speaker"], uuid=each["id"])
+        message(each["text"], ms_of(each["timestamp"]), role=each["speaker"], uuid=each["id"])
         for each in episodes
     ]
 
@@ -57,10 +57,6 @@ def spoken(episodes: Iterable[Mapping[str, str]]) -> list[typ.Message]:
 def sources(facts: Iterable[typ.FactResult]) -> list[str]:
     """The first distinct episodes that the facts come from, in their order."""
     return list(dict.fromkeys(uuid for fact in facts for uuid in fact.episodes))[:EPISODES]
-
-
-def _ms(timestamp: str) -> int:
-    return int(datetime.fromisoformat(timestamp).replace(tzinfo=UTC).timestamp() * 1_000)
 
 
 async def recall(client: Client, queries: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -158,11 +158,6 @@ async def test_an_expired_fact_says_why_and_by_what(client: Client, group: str) 
     assert not newer.HasField("expired_reason")
 
 
-async def entity_of(client: Client, group: str, name: str = "Alice") -> str:
-    """The entity of this name."""
-    return await client.entity_of(group, name)
-
-
 async def test_an_entity_comes_with_its_facts_the_latest_first(client: Client, group: str) -> None:
     likes = [fact("LIKES", "Alice", thing) for thing in ("chess", "jazz")]
     boss = fact("MANAGES", "Bruno", "Alice")
@@ -170,7 +165,7 @@ async def test_an_entity_comes_with_its_facts_the_latest_first(client: Client, g
         group,
         [telling(at, each, uuid=f"at-{at}") for at, each in ((JAN, likes[0]), (MAR, boss), (FEB, likes[1]))],
     )
-    found = await client.get_entity(group, await entity_of(client, group))
+    found = await client.get_entity(group, await client.entity_of(group, "Alice"))
     assert (found.node.name, list(found.node.labels), found.node.group_id) == ("Alice", ["Entity"], group)
     assert [each.fact for each in found.facts] == [
         "Bruno manages Alice",
@@ -189,7 +184,7 @@ async def test_an_entity_comes_with_its_facts_the_latest_first(client: Client, g
 
 async def test_expired_facts_of_an_entity_are_added_on_request(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
-    uuid = await entity_of(client, group)
+    uuid = await client.entity_of(group, "Alice")
     await client.ingest(
         group, [telling(FEB, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"), uuid="b")]
     )
@@ -204,7 +199,7 @@ async def test_the_citation_chain_says_what_each_episode_did(client: Client, gro
     naming.body = body(fact("LIKES", "Bruno", "jazz"), names=("Alice",))
     await client.ingest(group, [telling(FEB, WORKS, uuid="b"), naming])
     await client.ingest(group, [telling(APR, fact("LIKES", "Alice", "chess"), uuid="d"), named_alone()])
-    found = await client.get_entity(group, await entity_of(client, group))
+    found = await client.get_entity(group, await client.entity_of(group, "Alice"))
     chain = [(each.citation.episode_uuid, each.operation) for each in found.citation_chain]
     assert chain == [
         ("a", typ.CITATION_OPERATION_CREATED),
@@ -231,7 +226,7 @@ async def test_an_unknown_entity_is_not_found(client: Client, group: str) -> Non
 
 async def test_a_summary_lists_the_facts_it_came_from_and_follows_them(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, WORKS, uuid="a"), telling(FEB, fact("LIKES", "Alice", "jazz"))])
-    uuid = await entity_of(client, group)
+    uuid = await client.entity_of(group, "Alice")
     found = await client.get_entity(group, uuid)
     assert found.node.summary == "Alice works at Acme.\nAlice likes jazz."
     assert [each.uuid for each in found.facts] == list(found.node.summary_facts)[::-1]
@@ -251,7 +246,7 @@ async def test_a_summary_is_rebuilt_from_current_facts(client: Client, group: st
     things = [f"{n:02} " + "x" * 80 for n in range(20)]
     homes = [fact("LIKES", "Alice", each) for each in things]
     await client.ingest(group, [telling(JAN + n, each, uuid=f"e{n:02}") for n, each in enumerate(homes)])
-    uuid = await entity_of(client, group)
+    uuid = await client.entity_of(group, "Alice")
     first = (await client.get_entity(group, uuid)).node
     assert 400 < len(first.summary) <= 500
     ends = [
@@ -311,7 +306,7 @@ def long_fact(number: int) -> dict[str, Any]:
 async def much_told(client: Client, group: str, count: int) -> str:
     """Whom so many facts are told of, in one episode; her model's words follow soon."""
     await client.ingest(group, [telling(JAN, *map(long_fact, range(count)), uuid="much")])
-    return await entity_of(client, group, RETOLD)
+    return await client.entity_of(group, RETOLD)
 
 
 async def until_retold(client: Client, group: str, uuid: str) -> str:

@@ -33,11 +33,6 @@ def _until(words: str, tokens: int) -> str:
     return " ".join(kept)
 
 
-async def tell(client: Client, group: str, *items: object) -> None:
-    receipt = await client.add_episodes(group, items)  # type: ignore[arg-type]
-    await client.wait_receipt(receipt.receipt_id)
-
-
 async def relation(client: Client, group: str, one: str, other: str, **how: Any) -> ret.GetRelationOutput:
     """Of two entities by the names at the ends of facts."""
     found = await client.search(group, f"{one} {other}", max_facts=100)
@@ -58,7 +53,7 @@ async def test_weights_are_summed_by_statement_whichever_way_facts_point(client:
         telling(FEB, knows, other, uuid="b"),
         telling(MAR, employs, uuid="c"),
     ]
-    await tell(client, group, *told)
+    await client.ingest(group, told)
     for ends in (("Ann", "Bob"), ("Bob", "Ann")):
         found = await relation(client, group, *ends)
         assert (found.node_name, found.other_node_name) == ends
@@ -78,8 +73,8 @@ async def test_each_statement_counts_what_it_weighs_however_many_there_are(
         telling(JAN + n * 86_400_000, fact("KNOWS", "Ann", "Bob", weight=3.0 if n % 4 else 1.0), uuid=f"e{n}")
         for n in range(150)
     ]
-    await tell(client, group, *told[100:])
-    await tell(client, group, *told[:100])
+    await client.ingest(group, told[100:])
+    await client.ingest(group, told[:100])
     found = await relation(client, group, "Ann", "Bob")
     assert (found.statements, found.weight, len(found.fact_uuids)) == (150, 374.0, 1)
     assert len(found.episodes) == 128
@@ -90,13 +85,13 @@ async def test_each_statement_counts_what_it_weighs_however_many_there_are(
 
 
 async def test_a_weight_that_is_no_number_counts_one(client: Client, group: str) -> None:
-    await tell(client, group, telling(JAN, fact("KNOWS", "Ann", "Bob", weight="strong"), uuid="a"))
+    await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob", weight="strong"), uuid="a")])
     assert (await relation(client, group, "Ann", "Bob")).weight == 1.0
 
 
 async def test_ended_facts_count_only_where_they_are_asked_for(client: Client, group: str) -> None:
     past = fact("EMPLOYS", "Bob", "Ann", valid_at="2020-01-01T00:00:00Z", invalid_at="2021-01-01T00:00:00Z")
-    await tell(client, group, telling(JAN, fact("KNOWS", "Ann", "Bob"), past, uuid="a"))
+    await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob"), past, uuid="a")])
     assert list((await relation(client, group, "Ann", "Bob")).names) == ["KNOWS"]
     every = await relation(client, group, "Ann", "Bob", include_ended=True)
     assert (list(every.names), every.statements) == (["EMPLOYS", "KNOWS"], 2)
@@ -104,7 +99,7 @@ async def test_ended_facts_count_only_where_they_are_asked_for(client: Client, g
 
 async def test_valid_as_of_counts_what_was_true_then(client: Client, group: str) -> None:
     past = fact("EMPLOYS", "Bob", "Ann", valid_at="2020-01-01T00:00:00Z", invalid_at="2021-01-01T00:00:00Z")
-    await tell(client, group, telling(JAN, fact("KNOWS", "Ann", "Bob"), past, uuid="a"))
+    await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob"), past, uuid="a")])
     found = await relation(client, group, "Ann", "Bob", valid_as_of=timestamp(_MID_2020))
     assert (list(found.names), found.statements) == (["EMPLOYS"], 1)
     assert list((await relation(client, group, "Ann", "Bob", valid_as_of=timestamp(FEB))).names) == ["KNOWS"]
@@ -112,9 +107,9 @@ async def test_valid_as_of_counts_what_was_true_then(client: Client, group: str)
 
 async def test_known_as_of_counts_what_had_been_told_then(client: Client, group: str) -> None:
     knows = fact("KNOWS", "Ann", "Bob", weight=2.0)
-    await tell(client, group, telling(JAN, knows, uuid="a"))
+    await client.ingest(group, [telling(JAN, knows, uuid="a")])
     (first,) = await client.search(group, "Ann Bob")
-    await tell(client, group, telling(FEB, knows, fact("EMPLOYS", "Bob", "Ann"), uuid="b"))
+    await client.ingest(group, [telling(FEB, knows, fact("EMPLOYS", "Bob", "Ann"), uuid="b")])
     assert (await relation(client, group, "Ann", "Bob")).weight == 5.0
     then = await relation(client, group, "Ann", "Bob", known_as_of=first.created_at)
     assert (then.weight, list(then.episodes), list(then.names)) == (2.0, ["a"], ["KNOWS"])
@@ -125,7 +120,7 @@ async def test_known_as_of_counts_what_had_been_told_then(client: Client, group:
 
 async def test_what_is_withdrawn_or_deleted_counts_no_more(client: Client, group: str) -> None:
     knows = fact("KNOWS", "Ann", "Bob")
-    await tell(client, group, telling(JAN, knows, uuid="a"), telling(FEB, knows, uuid="b"))
+    await client.ingest(group, [telling(JAN, knows, uuid="a"), telling(FEB, knows, uuid="b")])
     assert (await relation(client, group, "Ann", "Bob")).weight == 2.0
     await client.ask("DeleteEpisode", group_id=group, uuid="b", cascade=True)
     found = await relation(client, group, "Ann", "Bob")
@@ -134,7 +129,7 @@ async def test_what_is_withdrawn_or_deleted_counts_no_more(client: Client, group
 
 async def test_strangers_and_what_is_said_of_one_thing(client: Client, group: str) -> None:
     price = fact("COSTS", "Tea", "Tea", "Tea costs 3 euros")
-    await tell(client, group, telling(JAN, price, fact("KNOWS", "Ann", "Bob"), uuid="a"))
+    await client.ingest(group, [telling(JAN, price, fact("KNOWS", "Ann", "Bob"), uuid="a")])
     of_tea = await relation(client, group, "Tea", "Tea")
     assert list(of_tea.descriptions) == ["Tea costs 3 euros"]
     strangers = await relation(client, group, "Tea", "Ann")
@@ -169,7 +164,7 @@ async def test_the_type_of_an_entity_is_the_one_said_most_often(
     for at, kind in enumerate(said):
         nodes = [node("n1", "Mercury", type=kind), node("n2", f"Thing{at}")]
         told = json.dumps(answer(nodes, [edge("NEAR", f"Mercury is near Thing{at}", "n1", "n2")]))
-        await tell(client, group, episode(told, JAN + at, uuid=f"e{at}"))
+        await client.ingest(group, [episode(told, JAN + at, uuid=f"e{at}")])
     (found, *_) = await client.search(group, "Mercury Thing0")
     assert (await client.get_entity(group, found.source_node_uuid)).type == wanted
 
@@ -179,19 +174,19 @@ async def test_an_end_that_was_not_listed_is_an_entity_of_type_unknown_until_one
 ) -> None:
     knows = edge("KNOWS", "Ann knows Bob Lee", "n1", "Bob Lee")
     told = json.dumps(answer([node("n1", "Ann", type="Topic")], [knows]))
-    await tell(client, group, episode(told, JAN, uuid="a"))
+    await client.ingest(group, [episode(told, JAN, uuid="a")])
     (found,) = await client.search(group, "Ann Bob")
     bob = await client.get_entity(group, found.target_node_uuid)
     assert (bob.node.name, list(bob.node.labels), bob.type) == ("Bob Lee", ["Entity"], "UNKNOWN")
     listed = [node("n1", "Ann", type="Topic"), node("n2", "Bob Lee", type="Topic")]
     told = json.dumps(answer(listed, [{**knows, "target_ref": "n2"}]))
-    await tell(client, group, episode(told, FEB, uuid="b"))
+    await client.ingest(group, [episode(told, FEB, uuid="b")])
     bob = await client.get_entity(group, found.target_node_uuid)
     assert (list(bob.node.labels), bob.type) == (["Topic"], "Topic")
 
 
 async def test_an_unknown_entity_is_not_found(client: Client, group: str) -> None:
-    await tell(client, group, telling(JAN, fact("KNOWS", "Ann", "Bob"), uuid="a"))
+    await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob"), uuid="a")])
     asked = ret.GetRelationInput(group_id=group, node_uuid="nobody", other_node_uuid="else")
     refusal = await refused(client, "GetRelation", ret.GetRelationRequest(input=asked))
     assert refusal.code == "NOT_FOUND"

@@ -1,7 +1,7 @@
 """SearchGraph over entities and episodes: methods, rerankers, recipes and filters, on every store alike."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -10,7 +10,19 @@ from kgsvc.v1 import admin_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
-from tests.acceptance.graph_searches import BFS, BM25, COSINE, Method, diverse, graph, ordered, weighted
+from tests.acceptance.graph_searches import (
+    BFS,
+    BM25,
+    COSINE,
+    Method,
+    by_method,
+    diverse,
+    graph,
+    ordered,
+    reciprocal,
+    shown,
+    weighted,
+)
 from tests.acceptance.refusals import refused
 from tests.acceptance.saying import APR, FEB, JAN, MAR, body, fact, telling, vector
 from tests.support.client import Client, episode, timestamp
@@ -34,30 +46,6 @@ def names(output: ret.SearchGraphOutput) -> list[str]:
 def uuids(output: ret.SearchGraphOutput) -> list[str]:
     """The episodes in their order."""
     return [hit.episode.uuid for hit in output.episodes]
-
-
-def by_method(hits: Iterable[ret.NodeHit | ret.EpisodeHit]) -> dict[Method, dict[str, tuple[int, float]]]:
-    """Rank and score of each result by each method that found it."""
-    found: dict[Method, dict[str, tuple[int, float]]] = {}
-    for hit in hits:
-        uuid = hit.node.uuid if isinstance(hit, ret.NodeHit) else hit.episode.uuid
-        for each in hit.found_by:
-            found.setdefault(each.method, {})[uuid] = (each.rank, each.score)
-    return found
-
-
-def reciprocal(hits: Sequence[ret.NodeHit | ret.EpisodeHit]) -> dict[str, float]:
-    """Σ 1 / (60 + rank)."""
-    sums: dict[str, float] = {}
-    for ranks in by_method(hits).values():
-        for uuid, (rank, _) in ranks.items():
-            sums[uuid] = sums.get(uuid, 0.0) + 1 / (60 + rank)
-    return sums
-
-
-def shown(hits: Iterable[ret.NodeHit]) -> list[tuple[str, float]]:
-    """Uuids with their scores."""
-    return [(hit.node.uuid, round(hit.score, 9)) for hit in hits]
 
 
 def typed(
@@ -135,7 +123,7 @@ async def test_entities_by_every_reranker(client: Client, group: str) -> None:
         return list((await graph(client, group, query, scopes=how, include_scores=True, **more)).nodes)
 
     fused = await by(ret.RERANKER_RRF)
-    ranks = reciprocal(fused)
+    ranks = reciprocal(by_method(fused))
     assert shown(fused) == ordered(ranks, ranks)
     summed = await by(ret.RERANKER_WEIGHTED_SUM)
     assert shown(summed) == ordered(weighted(by_method(summed), {BM25: 1, COSINE: 1}), ranks)

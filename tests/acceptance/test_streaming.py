@@ -22,19 +22,6 @@ LIVES = fact("LIVES_IN", "Alice", "Oslo")
 REFUSED = envelope_pb2.STATUS_ERROR
 
 
-async def stream(
-    client: Client, *requests: ing.StreamEpisodesRequest, metadata: Any = ()
-) -> list[ing.StreamEpisodesResponse]:
-    """All acknowledgements of a stream of `requests`."""
-
-    async def sent() -> AsyncIterator[ing.StreamEpisodesRequest]:
-        for request in requests:
-            yield request
-
-    call = client.ingestion.StreamEpisodes(sent(), timeout=DONE_S, metadata=metadata)
-    return [acknowledgement async for acknowledgement in call]
-
-
 def complete(group: str) -> ing.StreamEpisodesRequest:
     """An item with everything in it."""
     whole = OPERATIONS["AddEpisodes"].request(group).input.items[0]
@@ -45,7 +32,7 @@ async def test_each_item_is_acknowledged_in_order(client: Client, group: str) ->
     requests = [stream_request(group, telling(JAN + n, WORKS), f"ref {n}") for n in range(40)]
     for number, request in enumerate(requests):
         request.request_id = f"request {number}"
-    acknowledged = await stream(client, *requests)
+    acknowledged = await client.stream(*requests)
     assert [each.sequence for each in acknowledged] == list(range(40))
     assert [each.client_ref for each in acknowledged] == [f"ref {n}" for n in range(40)]
     assert [each.request_id for each in acknowledged] == [f"request {n}" for n in range(40)]
@@ -60,8 +47,7 @@ async def test_each_item_is_acknowledged_in_order(client: Client, group: str) ->
 
 async def test_messages_and_groups_mix_on_one_stream(client: Client, group: str) -> None:
     other = f"{group}-2"
-    acknowledged = await stream(
-        client,
+    acknowledged = await client.stream(
         stream_request(group, telling(JAN, WORKS, uuid="a")),
         stream_request(other, message(body(LIVES), FEB, role="Bob", uuid="a")),
         stream_request(group, message("Hello.", FEB, uuid="b")),
@@ -77,8 +63,8 @@ async def test_messages_and_groups_mix_on_one_stream(client: Client, group: str)
 
 async def test_duplicates_are_named_and_keep_their_receipt(client: Client, group: str) -> None:
     items = [stream_request(group, telling(JAN, WORKS, uuid="a")), stream_request(group, telling(FEB, WORKS))]
-    first = await stream(client, *items)
-    again = await stream(client, *items)
+    first = await client.stream(*items)
+    again = await client.stream(*items)
     assert [each.duplicate for each in first] == [False, False]
     assert [each.duplicate for each in again] == [True, True]
     assert {each.status for each in again} == {envelope_pb2.STATUS_ACCEPTED}
@@ -89,7 +75,7 @@ async def test_duplicates_are_named_and_keep_their_receipt(client: Client, group
 
 async def test_a_duplicate_within_one_stream_is_named(client: Client, group: str) -> None:
     twice = [stream_request(group, telling(JAN, WORKS)) for _ in range(2)]
-    first, second = await stream(client, *twice)
+    first, second = await client.stream(*twice)
     assert (first.duplicate, second.duplicate) == (False, True)
     assert (first.uuid, first.receipt_id) == (second.uuid, second.receipt_id)
 
@@ -115,7 +101,7 @@ async def test_a_refused_item_is_told_in_band_and_does_not_end_the_stream(
         (over, "LIMIT_EXCEEDED", {"episode.name"}),
     ]
     good = stream_request(group, telling(JAN, WORKS, uuid="good"), "good")
-    acknowledged = await stream(client, *(request for request, _, _ in bad), good, metadata=mode)
+    acknowledged = await client.stream(*(request for request, _, _ in bad), good, metadata=mode)
     for number, (request, code, fields) in enumerate(bad):
         answer = acknowledged[number]
         assert (answer.status, answer.error.error_code) == (REFUSED, code)
@@ -138,14 +124,13 @@ async def test_a_refused_item_is_told_in_band_and_does_not_end_the_stream(
     ],
 )
 async def test_a_missing_field_is_named(left_out: str, named: str, client: Client, group: str) -> None:
-    (answer,) = await stream(client, without(complete(group), left_out))
+    (answer,) = await client.stream(without(complete(group), left_out))
     assert [violation.field for violation in answer.error.field_violations] == [named]
 
 
 async def test_a_conflict_is_told_in_band_beside_good_items(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, WORKS, uuid="a")])
-    acknowledged = await stream(
-        client,
+    acknowledged = await client.stream(
         stream_request(group, telling(FEB, WORKS, uuid="b")),
         stream_request(group, telling(FEB, LIVES, uuid="a")),
         stream_request(group, message("hi", FEB, uuid="b")),
@@ -163,9 +148,9 @@ async def test_a_parked_item_is_told_when_it_is_sent_again(
 ) -> None:
     patient_model.fail(says("no"), match="Badword", times=None)
     bad = stream_request(group, telling(JAN, fact("KNOWS", "Alice", "Badword"), uuid="bad"))
-    (first,) = await stream(client, bad)
+    (first,) = await client.stream(bad)
     await client.wait_receipt(first.receipt_id)
-    (again,) = await stream(client, bad)
+    (again,) = await client.stream(bad)
     assert (again.status, again.error.error_code) == (envelope_pb2.STATUS_PARKED, "PARKED")
     assert (again.duplicate, again.state) == (True, typ.ITEM_STATE_PARKED)
 
@@ -207,7 +192,7 @@ async def test_what_a_stream_acknowledged_survives_a_crash(service: Service, gro
     async with Client(service.address) as client:
         stored = {item.uuid for item in await client.list_items(group)}
         assert stored >= set(acknowledged)
-        again = await stream(client, *requests)
+        again = await client.stream(*requests)
         assert {each.uuid for each in again if each.duplicate} == stored
         for receipt_id in {each.receipt_id for each in again}:
             await client.wait_receipt(receipt_id)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.saying import reads_bodies
 from tests.support.client import episode
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, verdicts
 
 AT_MS = 1_717_000_000_000
-DAY_MS = 86_400_000
 ALIASES = {
     "Robert Smith": ("Bob", "Bob Smith", "Robert Smith"),
     "Elizabeth Jones": ("Liz", "Liz Jones", "Elizabeth Jones"),

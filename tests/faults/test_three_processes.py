@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.items import ItemState
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
@@ -28,7 +29,6 @@ PEOPLE = ("Alice Moreau", "Bruno Keller", "Carla Jensen")
 EMPLOYERS = ("Acme Robotics", "Globex", "Initech", "Northwind", "Umbrella Labs")
 CITIES = ("Lisbon", "Oslo", "Vienna", "Toronto", "Nairobi")
 AT_MS = 1_717_000_000_000
-DAY_MS = 86_400_000
 SHORT_LEASE = {"queue.lease_s": "1", "queue.poll_s": "0.05"}
 DEADLINE_S = 90.0
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kgsvc.access.retention import DAY_MS
 from kgsvc.commands.merges import merge_entity_nodes, undo_merge
 from kgsvc.commands.retention import RetentionJob
 from kgsvc.domain.errors import Conflict
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.conformance.samples import Scratch, fact
 from tests.support.core import core_of

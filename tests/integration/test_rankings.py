@@ -24,6 +24,7 @@ from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.conformance.samples import NOW
 from kgsvc.stores.protocol import Store
 from tests.integration.ranking_corpus import QUERIES, ByLength, WordVectors, asked, fill
+from tests.support.clock import SetClock
 from tests.support.stores import REAL
 
 PINS = Path(__file__).parent / "rankings.json"
@@ -35,20 +36,9 @@ pytestmark = [
 ]
 
 
-class Stopped:
-    """A clock that stands a little after what was written."""
-
-    def now_ms(self) -> int:
-        """See Clock."""
-        return NOW + 40
-
-    def monotonic(self) -> float:
-        """See Clock."""
-        return 0.0
-
-
 def _engine(store: Store, files: ArrayFiles | None = None) -> Engine:
-    return Engine(store, WordVectors(), SearchSettings(), Stopped(), ByLength(), files)
+    """Its clock stands a little after what was written."""
+    return Engine(store, WordVectors(), SearchSettings(), SetClock(NOW + 40), ByLength(), files)
 
 
 async def _from_files(store: Store, groups: tuple[str, str], directory: Path) -> Engine:

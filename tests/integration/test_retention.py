@@ -12,6 +12,7 @@ from kgsvc.access.audit import Audit
 from kgsvc.access.retention import Retention
 from kgsvc.commands.retention import RetentionJob, erase_retained
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.v1 import documents_pb2 as doc
 from tests.support.canaries import ERASED_S, erased, found
 from tests.support.client import Client, episode, timestamp
@@ -20,7 +21,6 @@ from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, opened
 
 OLD = 1_704_067_200_000  # 2024
-DAY_MS = 86_400_000
 POLICIES = """
 [[retention]]
 groups = "{0}/episodes"

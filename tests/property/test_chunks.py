@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgsvc.documents.chunking import Chunk, Chunking, chunks_of, count_tokens, split
-from kgsvc.documents.revisions import OldChunk, resplit
+from kgsvc.documents.revisions import resplit
+from tests.unit.documents.test_revisions import old, own
 
 WORDS = st.sampled_from(
     [
@@ -23,14 +24,6 @@ def chunkings(draw: st.DrawFn) -> Chunking:
     size = draw(st.integers(1, 60))
     kind: Literal["near", "exact"] = draw(st.sampled_from(["near", "exact"]))
     return Chunking(size, draw(st.integers(0, size - 1)), kind)
-
-
-def own(chunk: Chunk) -> str:
-    return chunk.content[chunk.own_start - chunk.start :]
-
-
-def old(chunks: list[Chunk]) -> list[OldChunk]:
-    return [OldChunk(each.content, own(each), each.tokens) for each in chunks]
 
 
 def assert_sound(chunks: list[Chunk], text: str, most: float) -> None:

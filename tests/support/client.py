@@ -152,11 +152,16 @@ class Client:
         self, group: str, items: Iterable[typ.EpisodeItem | typ.Message]
     ) -> list[ing.StreamEpisodesResponse]:
         """StreamEpisodes: all `items`, and an acknowledgement for each, in order."""
-        requests = [stream_request(group, item) for item in items]
+        return await self.stream(*(stream_request(group, item) for item in items))
+
+    async def stream(
+        self, *requests: ing.StreamEpisodesRequest, metadata: Any = None
+    ) -> list[ing.StreamEpisodesResponse]:
+        """StreamEpisodes: all requests, and an acknowledgement for each, in order."""
         if WITNESS is not None:
             for request in requests:
                 WITNESS.sent(request)
-        call = self.ingestion.StreamEpisodes(_each(requests), timeout=DONE_S)
+        call = self.ingestion.StreamEpisodes(_each(requests), timeout=DONE_S, metadata=metadata)
         return [acknowledgement async for acknowledgement in call]
 
     async def watch(

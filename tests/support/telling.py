@@ -22,6 +22,7 @@ from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.filters import Filters
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from kgsvc.stores.protocol import Store
+from tests.support.clock import SetClock
 
 SECOND_MS = 1_000
 
@@ -96,25 +97,12 @@ def _verdict(said: str | tuple[str, str]) -> tuple[Verdict, int | None]:
     return (Verdict(said), None) if isinstance(said, str) else (Verdict(said[0]), ms_of(said[1]))
 
 
-class Clock:
-    """Goes on by a second with each commit, unless it is set."""
-
-    ms = NOW
-
-    def now_ms(self) -> int:
-        """As set."""
-        return self.ms
-
-    def monotonic(self) -> float:
-        """The same in seconds."""
-        return self.ms / 1000
-
-
 class World:
-    """A group of a store in which sayings are committed one by one. `judge` None: without a model."""
+    """A group of a store in which sayings are committed one by one. `judge` None: without a model. The clock
+    goes on by a second with each saying, unless that tells when it arrives."""
 
     def __init__(self, store: Store, group: str, judge: Judge | None) -> None:
-        self.store, self.group, self.judge, self.clock = store, group, judge, Clock()
+        self.store, self.group, self.judge, self.clock = store, group, judge, SetClock(NOW)
         self._committer = Committer(store, None, self.clock, judge)
         self._told = 0
 

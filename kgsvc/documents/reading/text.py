@@ -21,10 +21,6 @@ class DocumentText:
     pages: tuple[int, ...] = ()
     title: str | None = None
 
-    def page_at(self, offset: int) -> int | None:
-        """The number, from 1, of the page that holds the character at `offset`; None without pages."""
-        return sum(begin <= offset for begin in self.pages) or None
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:

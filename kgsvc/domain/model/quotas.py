@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-DAY_MS = 86_400_000
+from kgsvc.domain.limits import DAY_MS
+
 _BYTES_RETRY_MS = 3_600_000  # no time frees bytes, deleting does: ask again after this
 Counter = tuple[str, str, int]  # subject, what is counted, day
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.classes import MADE, ORGANISATION, PERSON, classes_of
@@ -45,7 +46,6 @@ _OF_PLACES = frozenset(
         *("airport", "station", "press", "times", "gym"),
     ]
 )
-_DAY_MS = 24 * 3600 * 1000
 _USUAL_DAYS, _RARE_DAYS = 30, 60  # for which a first name or surname means who was told of by the full name
 _INTRODUCED = (
     r"(?i:\b(?:called|named|another|other|different|new|both|two)\ {name}\b)"
@@ -210,7 +210,7 @@ def _is_near(short: _Bearer, full: _Bearer) -> bool:
     days = _USUAL_DAYS if short.classes else _RARE_DAYS
     if full.speaks or short.told_ms is None or full.told_ms is None:
         return True
-    return abs(short.told_ms - full.told_ms) <= days * _DAY_MS
+    return abs(short.told_ms - full.told_ms) <= days * DAY_MS
 
 
 def _are_projects(*bearers: _Bearer) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import calendar
 from datetime import date
 
-DAY_MS = 86_400_000
+from kgsvc.domain.limits import DAY_MS
+
 _EPOCH = date(1970, 1, 1).toordinal()
 _LAST = date.max.toordinal()
 _MONTHS_PER = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120}

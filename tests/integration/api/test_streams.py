@@ -1,7 +1,7 @@
 """StreamEpisodes: order, durability, refusals in band, flow control, ends of every kind (design §2)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -54,21 +54,10 @@ def _item(number: int, group: str = "g", size: int = 1) -> ing.StreamEpisodesReq
     return stream_request(group, item, client_ref=f"c{number}")
 
 
-async def _stream(
-    client: Client, requests: Sequence[ing.StreamEpisodesRequest], metadata: Any = None
-) -> list[ing.StreamEpisodesResponse]:
-    async def send() -> AsyncIterator[ing.StreamEpisodesRequest]:
-        for request in requests:
-            yield request
-
-    call = client.ingestion.StreamEpisodes(send(), timeout=60, metadata=metadata)
-    return [answer async for answer in call]
-
-
 async def test_replay_of_a_parked_item_says_so(stack: Stack) -> None:
-    await _stream(stack.client, [_item(1)])
+    await stack.client.stream(_item(1))
     await finish(stack.store, "g", ItemState.PARKED, "no good")
-    answers = await _stream(stack.client, [_item(1), _item(2)])
+    answers = await stack.client.stream(_item(1), _item(2))
     assert [a.status for a in answers] == [envelope_pb2.STATUS_PARKED, envelope_pb2.STATUS_ACCEPTED]
     assert (answers[0].state, answers[0].duplicate) == (typ.ITEM_STATE_PARKED, True)
 
@@ -86,7 +75,7 @@ async def test_refused_items_are_answered_in_band_and_the_stream_lives_on(client
         stream_request("g", episode("other", 0, uuid="u0"), client_ref="conflict"),
         _item(5),
     ]
-    answers = await _stream(client, requests, metadata=(("kgsvc-errors", "status"),))
+    answers = await client.stream(*requests, metadata=(("kgsvc-errors", "status"),))
     found = [(a.error.error_code, [v.field for v in a.error.field_violations]) for a in answers]
     assert found == [
         ("", []),
@@ -161,7 +150,7 @@ async def test_cancelled_stream_ends_and_what_reached_the_store_stays(serve: Ser
         with pytest.raises(asyncio.CancelledError):
             await call.read()
         gate.open.set()
-        answers = await _stream(stack.client, [_item(0)])
+        answers = await stack.client.stream(_item(0))
         assert [a.duplicate for a in answers] == [True]
 
 
@@ -228,7 +217,7 @@ async def test_stopping_acknowledges_what_was_read_then_says_unavailable(serve: 
 
 
 async def test_an_empty_stream_is_fine(client: Client) -> None:
-    assert await _stream(client, []) == []
+    assert await client.stream() == []
 
 
 @pytest.mark.parametrize("times", [1, 2, 6])
@@ -236,7 +225,7 @@ async def test_a_message_over_the_limit_is_refused_in_band_and_the_stream_goes_o
     stack: Stack, times: int
 ) -> None:
     large = times * LIMITS.payload_bytes + 1_000
-    answers = await _stream(stack.client, [_item(1), _item(2, size=large), _item(3)])
+    answers = await stack.client.stream(_item(1), _item(2, size=large), _item(3))
     assert [answer.status for answer in answers] == [
         envelope_pb2.STATUS_ACCEPTED,
         envelope_pb2.STATUS_ERROR,

@@ -10,6 +10,7 @@ import pytest
 from kgsvc.documents.chunking import Chunk, Chunking, chunks_of, count_tokens, split
 from kgsvc.documents.tokens import load, token_starts
 from kgsvc.domain.limits import MIB
+from tests.unit.documents.test_revisions import own
 
 EXACT = Chunking(40, 10, "exact")
 NEAR = Chunking(40, 10)
@@ -34,10 +35,6 @@ HOSTILE = {
     "fences": "```\n" * (MIB // 4),
     "headings": "#\n" * (MIB // 2),
 }
-
-
-def own(chunk: Chunk) -> str:
-    return chunk.content[chunk.own_start - chunk.start :]
 
 
 def assert_covers(chunks: Sequence[Chunk], text: str) -> None:

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.domain.limits import Limits
+from kgsvc.domain.limits import DAY_MS, Limits
 from kgsvc.domain.model.extraction import UNKNOWN, Extraction
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.openai.validation import ANSWER_CHARS, Rejected, decode, validate
 from tests.support.scripted_openai import answer, edge, node
 
 LIMITS = Limits()
-DAY_MS = 86_400_000
 
 
 def base() -> dict[str, Any]:

@@ -29,7 +29,7 @@ from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, wr
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 from tests.support.verdicts import judged
-from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
+from tests.unit.pipeline.test_resolving import CLOCK, GROUP, Bench, Model, names, says
 
 RUIZ = ("Alejandro", "Mr. Ruiz", "Alejandro Ruiz")
 KEYS = {"alejandro", "mr. ruiz", "alejandro ruiz"}
@@ -51,7 +51,7 @@ def knowing(request: ResolutionRequest) -> Resolutions:
 
 
 def core(store: ModelStore) -> Core:
-    return core_of(store, clock=Clock())
+    return core_of(store, clock=CLOCK)
 
 
 def works(name: str, at: int) -> tuple[int, Extraction]:
@@ -222,7 +222,7 @@ async def test_dying_in_between_changes_nothing(at: int, done: bool) -> None:
     for dies in (False, True):
         bench = Bench(Model(answer))
         bench.store = store = Dying()
-        bench.committer = Committer(store, None, Clock(), Model(answer))
+        bench.committer = Committer(store, None, CLOCK, Model(answer))
         await told(bench, [[each] for each in lives[:2]])
         if dies:
             lease, items = await bench.works(lives[2][1], at=3)
@@ -233,7 +233,7 @@ async def test_dying_in_between_changes_nothing(at: int, done: bool) -> None:
             (item,) = await bench.store.start_items(lease, NOW, MANY, HUGE, ())
             stage = decode(item.stage)
             assert stage is not None
-            bench.committer = Committer(store, None, Clock(), Model(answer))
+            bench.committer = Committer(store, None, CLOCK, Model(answer))
             await bench.committer.commit(lease, [PreparedItem(item, stage)])
         else:
             await told(bench, [[lives[2]]])
@@ -305,12 +305,12 @@ async def test_what_cannot_be_merged_stays_two(
     bench = Bench(Model(knowing))
     if why == "the store":
         bench.store = Refusing()
-        bench.committer = Committer(bench.store, None, Clock(), Model(knowing))
+        bench.committer = Committer(bench.store, None, CLOCK, Model(knowing))
     await split(bench)
     if why != "the store":
         bound = Limits(merge_bound=1) if why == "the caller's bound" else Limits()
         monkeypatch.setattr("kgsvc.pipeline.commit.MOVED", 10_000 if bound.merge_bound == 1 else 1)
-        bench.committer = Committer(bench.store, None, Clock(), Model(knowing), bound)
+        bench.committer = Committer(bench.store, None, CLOCK, Model(knowing), bound)
     with caplog.at_level("WARNING"):
         await told(bench, [[works("Alejandro Ruiz", 9)]])
     assert len(await bench.entities()) == 5
@@ -341,7 +341,7 @@ async def test_a_batch_merges_a_bounded_number(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("kgsvc.pipeline.commit.MOST", 2)
     bench = Bench(Model())
     await bench.commit(*(names(f"Ada {family}") for family in ("Ash", "Birch", "Cedar", "Elm", "Fir")))
-    bench.committer = Committer(bench.store, None, Clock(), Model(knowing))
+    bench.committer = Committer(bench.store, None, CLOCK, Model(knowing))
     await bench.commit(names("Ada"))
     assert len(await bench.entities()) == 3
 

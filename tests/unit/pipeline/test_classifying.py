@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.extraction import (
     ANY,
     Attribute,
@@ -20,10 +19,10 @@ from kgsvc.domain.model.graph import FactKind
 from kgsvc.domain.resolution.comparing import fitting
 from kgsvc.domain.resolution.decisions import KnownType, ResolutionRequest, Resolutions
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.preparing import Ontologies, PreparedItem, decode
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, leased
+from kgsvc.pipeline.preparing import Ontologies
+from kgsvc.stores.conformance.samples import NOW
 from tests.support.verdicts import judged
-from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Failing, Model, new
+from tests.unit.pipeline.test_resolving import CLOCK, Bench, Failing, Model, new
 
 WORKS_AT = FactType(
     "WORKS_AT",
@@ -46,7 +45,7 @@ class Typed(Bench):
 
     def use(self, model: Model) -> None:
         ontologies = Ontologies(self.store, lambda text: None, ONTOLOGY)
-        self.committer = Committer(self.store, None, Clock(), model, ontologies=ontologies)
+        self.committer = Committer(self.store, None, CLOCK, model, ontologies=ontologies)
 
 
 def says(relation: str, company: str, text: str, **more: object) -> Extraction:
@@ -131,15 +130,7 @@ async def test_the_type_is_kept_with_the_item_and_not_asked_for_again() -> None:
     store, bench.store = bench.store, Failing()
     bench.store.__dict__.update(store.__dict__)
     bench.use(model)
-    lease, works = await bench.works(says("JOB_AT", "Acme", "Ada has a job at Acme"))
-    with pytest.raises(StoreUnavailable):
-        await bench.committer.commit(lease, works)
-    await bench.store.release(lease)
-    lease = await leased(bench.store, GROUP)
-    (item,) = await bench.store.start_items(lease, NOW, MANY, HUGE, ())
-    stage = decode(item.stage)
-    assert stage is not None
-    await bench.committer.commit(lease, [PreparedItem(item, stage)])
+    await bench.commit_at_second_try(says("JOB_AT", "Acme", "Ada has a job at Acme"))
     assert len(model.requests) == 1
     assert (await bench.fact("Ada has a job at Acme")).name == "WORKS_AT"
 

@@ -28,7 +28,7 @@ from kgsvc.pipeline.nearness import Nearness
 from kgsvc.pipeline.preparing import PreparedItem
 from kgsvc.stores.conformance.samples import entity, write
 from tests.support.model_store import ModelStore
-from tests.unit.pipeline.test_resolving import GROUP, Bench, Clock, Model, names, says
+from tests.unit.pipeline.test_resolving import CLOCK, GROUP, Bench, Model, names, says
 
 
 class Atlas:
@@ -80,7 +80,7 @@ class Embedding(Bench):
     def __init__(self, model: Model | None, atlas: Atlas) -> None:
         super().__init__(model)
         self.atlas, self.store = atlas, Counting()
-        self.committer = Committer(self.store, CachingEmbedder(atlas), Clock(), model)
+        self.committer = Committer(self.store, CachingEmbedder(atlas), CLOCK, model)
 
     async def works(
         self, *extractions: Extraction, at: int | None = None
@@ -197,7 +197,7 @@ async def test_vectors_that_come_in_pages_are_all_read(monkeypatch: pytest.Monke
     atlas = Atlas(Lisbon=0, Lisboa=20)
     bench = Embedding(model, atlas)
     await bench.commit(names("Porto", "Faro", "Lisbon", "Braga", "Evora"))
-    bench.committer = Committer(bench.store, CachingEmbedder(atlas), Clock(), model)  # a process begins anew
+    bench.committer = Committer(bench.store, CachingEmbedder(atlas), CLOCK, model)  # a process begins anew
     await bench.commit(names("Lisboa"))
     assert (await bench.entities())["Lisbon"] == {"lisbon", "lisboa"}
 
@@ -240,7 +240,7 @@ async def test_what_is_left_out_costs_no_reading(monkeypatch: pytest.MonkeyPatch
     atlas = Atlas()
     bench = Embedding(model, atlas)
     await bench.commit(*(names(f"Town{n:02}") for n in range(20)))
-    bench.committer = Committer(bench.store, CachingEmbedder(atlas), Clock(), model)  # a process begins anew
+    bench.committer = Committer(bench.store, CachingEmbedder(atlas), CLOCK, model)  # a process begins anew
     bench.store.asked.clear()
     await bench.commit(names("Lisboa"))
     await bench.commit(names("Porto"))

@@ -14,6 +14,7 @@ from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extracti
 from kgsvc.domain.model.graph import Polarity
 from kgsvc.pipeline.commit import Committer
 from kgsvc.stores.conformance.samples import NOW, entity, write
+from tests.support.clock import SetClock
 from tests.unit.pipeline.test_bridging import core, told
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Model, names, says
 
@@ -77,16 +78,7 @@ async def test_a_name_announced_is_found_at_once_and_shown_from_its_date_on(toge
     shown = await bench.entities()
     assert shown["Sparrow"] == KEYS
 
-    class Later:
-        """After that day."""
-
-        def now_ms(self) -> int:
-            return NOW + 9_000
-
-        def monotonic(self) -> float:
-            return 0.0
-
-    bench.committer = Committer(bench.store, None, Later(), None)
+    bench.committer = Committer(bench.store, None, SetClock(NOW + 9_000), None)
     await told(bench, [[LANTERN]])
     assert (await bench.entities())["Lantern"] == KEYS
 

@@ -22,16 +22,9 @@ from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
 from kgsvc.stores.conformance.samples import NOW
 from tests.support.core import core_of
-from tests.unit.pipeline.test_resolving import COST, GROUP, Bench, Clock
+from tests.unit.pipeline.test_resolving import CLOCK, COST, GROUP, Bench
 
 WIDE = "x" * 50
-
-
-class Later(Clock):
-    """Stands still, later than all episodes."""
-
-    def now_ms(self) -> int:
-        return NOW + 1_000
 
 
 class Writer:
@@ -65,9 +58,9 @@ class Rewriting(Bench):
     def __init__(self) -> None:
         super().__init__(None)
         self.writer = Writer()
-        self.rewriter = Rewriter(self.store, self.writer, Later(), random.Random(7))
-        self.committer = Committer(self.store, None, Later(), rewriter=self.rewriter)
-        self.core = core_of(self.store, clock=Later())
+        self.rewriter = Rewriter(self.store, self.writer, CLOCK, random.Random(7))
+        self.committer = Committer(self.store, None, CLOCK, rewriter=self.rewriter)
+        self.core = core_of(self.store, clock=CLOCK)
 
     async def settle(self) -> None:
         """Do all that was offered."""
@@ -407,8 +400,8 @@ async def test_what_a_process_that_died_had_taken_up_is_asked_for_with_the_next_
 ) -> None:
     await bench.commit(says(*range(12)))
     assert bench.rewriter._waiting
-    bench.rewriter = Rewriter(bench.store, bench.writer, Later(), random.Random(7))
-    bench.committer = Committer(bench.store, None, Later(), rewriter=bench.rewriter)
+    bench.rewriter = Rewriter(bench.store, bench.writer, CLOCK, random.Random(7))
+    bench.committer = Committer(bench.store, None, CLOCK, rewriter=bench.rewriter)
     await bench.settle()
     assert bench.writer.asked == []
     await bench.commit(says(12))
