@@ -174,7 +174,7 @@ class PackedRows:
         """See above."""
         own, held = list(self._own), self._filed
         return lambda: of_bytes(
-            "packed", [held(row) if each is None else each for row, each in enumerate(own)]
+            SHOWN, [held(row) if each is None else each for row, each in enumerate(own)]
         )
 
     def take(self, arrays: Arrays) -> None:
