@@ -33,8 +33,8 @@ CONTEXT_CHARS = 2_000  # of a context that is composed; some times as much is re
 RESULT_BYTES = 256 * 1024  # of packed results that are unpacked
 
 
-_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # <malloc.h> of glibc
-_LARGE_BYTES = 256 * 1024
+_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # <malloc.h> of glibc
+_LARGE_BYTES = 4 * 1024 * 1024  # more than searches take and free again and again: fresh pages cost them time
 
 
 def free_early() -> None:
@@ -45,6 +45,7 @@ def free_early() -> None:
     if mallopt is not None:
         mallopt(_M_ARENA_MAX, 2)
         mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, 2 * _LARGE_BYTES)
 
 
 class Clock(Protocol):
