@@ -60,6 +60,7 @@ class Guarded:
     access_file: Path
     store: Watched
     mutual: bool
+    metrics_address: str = ""
     tokens: dict[str, str] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, tuple[Path, Path]] = field(default_factory=dict)
@@ -155,5 +156,5 @@ async def guarded(folder: Path, mutual: bool, **settings: str) -> AsyncIterator[
         patch.setattr(throttle, "_AT_ONCE", 10_000)  # tests present many wrong credentials
         async with app.running(load(environ=environ).settings) as service:
             assert service.address is not None
-            made.address = service.address
+            made.address, made.metrics_address = service.address, service.metrics_address or ""
             yield made
