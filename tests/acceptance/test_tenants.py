@@ -50,7 +50,7 @@ async def server(
         "embedding__dimension": str(DIMENSION),
         "server__metrics_listen": "127.0.0.1:0",
     }
-    async with guarded(tmp_path_factory.mktemp(f"tenants{operations}"), mutual=False, **settings) as made:
+    async with guarded(tmp_path_factory.mktemp(f"tenants{operations}"), "token", **settings) as made:
         for tenant in TENANTS:
             await made.add(tenant, {f"{tenant}/": "admin"}, HOUR_MS)
             await made.taken_over(tenant)
