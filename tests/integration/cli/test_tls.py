@@ -35,8 +35,9 @@ async def test_the_commands_talk_tls(tmp_path: Path, authority: Authority, setti
     async with Service(settings, tmp_path) as service:
         trusting = {"client.server": service.address, "client.tls_ca": str(authority.path)}
         assert (await kgsvc("health", settings=trusting)).code == 0
+        assert (await kgsvc("ingest", "-", "--group", "g", stdin="Ann.", settings=trusting)).code == 0
         done = await kgsvc("items", "--group", "g", settings=trusting)
-        assert (done.code, done.err) == (0, "0 items\n")
+        assert (done.code, done.err) == (0, "1 items\n")
         plain = {"client.server": service.address, "client.timeout_s": "5"}
         assert (await kgsvc("health", settings=plain)).code == 1
         assert (await kgsvc("health", settings=plain | {"client.tls": "true"})).code == 1
@@ -97,6 +98,8 @@ async def test_credentials_by_the_command(
     async with Service(settings, tmp_path) as service:
         client = {"client.server": service.address, "client.tls_ca": str(authority.path)}
         asked = ("items", "--group", "acme/notes", "--token", token)
+        told = ("ingest", "-", "--group", "acme/notes", "--token", token)
+        assert (await kgsvc(*told, stdin="Ann.", settings=client)).code == 0
         assert (await kgsvc(*asked, settings=client)).code == 0
         assert (await kgsvc(*asked[:3], settings=client | {"token": token})).code == 0, "KGSVC_TOKEN"
         assert "UNAUTHENTICATED" in (await kgsvc(*asked[:3], settings=client)).sentence
