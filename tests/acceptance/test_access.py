@@ -341,3 +341,21 @@ async def test_the_audit_names_what_was_written(server: Guarded) -> None:
     ]
     assert given.uuid == "given"
     assert [each for each in named if each[1].startswith(group)] == expected
+
+
+async def test_the_audit_names_erasures_of_whole_groups(server: Guarded) -> None:
+    async with server.client("admin") as admin:
+        await admin.add_episodes("acme/gone", [episode("Ann met Bea.", JAN)])
+        one = (await admin.delete_group("acme/gone")).erasure_id
+        await admin.add_episodes("acme/gone", [episode("Ann met Bea.", JAN)])
+        every = (await admin.ask("ClearAll")).erasure_id
+    audit = server.access_file.with_name("audit.jsonl")
+    async with asyncio.timeout(ENDS_S):
+        while every not in audit.read_text():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    whole = [line for line in lines if line["operation"] in {"DeleteGroup", "ClearAll"}]
+    assert [(line["operation"], line["groups"], line["uuids"]) for line in whole[-2:]] == [
+        ("DeleteGroup", ["acme/gone"], [one]),
+        ("ClearAll", [], [every]),
+    ]
