@@ -8,7 +8,7 @@ import logging
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,10 @@ class TokenVerifier(Protocol):
     async def refresh(self) -> None:
         """Look whether the issuer's keys are still the same; called once a second or so. Does not raise."""
 
+    @property
+    def keys(self) -> Collection[str]:
+        """The issuer's keys, as `Principal.key` names them: a token is worth nothing without its key."""
+
 
 class Authenticator:
     """Knows every credential that is valid now. Made on the event loop; `run` keeps it current."""
@@ -57,6 +61,7 @@ class Authenticator:
         self._by_id: dict[str, Credential] = {}
         self._by_certificate: dict[str, Credential] = {}
         self._seen: object = None
+        self._keys: Collection[str] = ()  # of the issuer, when they were announced last
         self._changed = asyncio.Event()
         self._throttle = Throttle()
         self._good: OrderedDict[bytes, None] = OrderedDict()
@@ -76,7 +81,7 @@ class Authenticator:
             if self._path is not None:
                 await self._reload(self._path)
             if self._foreign is not None:
-                await self._foreign.refresh()
+                await self._refresh(self._foreign)
 
     async def authenticate(self, presented: Presented) -> Principal:
         """Who it is. Raises Unauthenticated; Overloaded after too many wrong credentials from the address."""
@@ -111,6 +116,8 @@ class Authenticator:
     def _lapsed(self, principal: Principal) -> bool:
         if principal.expires_ms is not None and principal.expires_ms <= self._clock.now_ms():
             return True
+        if principal.key is not None and self._foreign is not None:
+            return principal.key not in self._foreign.keys
         if principal.credential is None:
             return False
         known = self._by_id.get(principal.credential)
@@ -142,6 +149,13 @@ class Authenticator:
             raise Unauthenticated("the credential has expired")
         return credential.principal
 
+    async def _refresh(self, foreign: TokenVerifier) -> None:
+        """Keys may be others since the last time also because of a token of a key that was not known."""
+        await foreign.refresh()
+        if foreign.keys != self._keys:
+            self._keys = foreign.keys
+            self._announce()
+
     async def _reload(self, path: Path) -> None:
         """A file that cannot be read changes nothing; without a file nobody is let in."""
         seen = await asyncio.to_thread(_signature, path)
@@ -162,6 +176,10 @@ class Authenticator:
     def _take(self, credentials: Sequence[Credential]) -> None:
         self._by_id = {each.id: each for each in credentials}
         self._by_certificate = {each.certificate: each for each in credentials if each.certificate}
+        self._announce()
+
+    def _announce(self) -> None:
+        """Whoever waits for the end of a credential looks again."""
         self._changed.set()
         self._changed = asyncio.Event()
 

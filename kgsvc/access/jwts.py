@@ -7,16 +7,19 @@ key. Which algorithm a key verifies is said by the key, not by the token.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import jwt
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from kgsvc.access.scopes import Principal, scopes_of
 from kgsvc.access.settings import AccessSettings
@@ -38,6 +41,22 @@ class KeySetError(KgError):
     """The key set cannot be used."""
 
 
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A public key of the issuer. Keys with the same mark prove the same tokens."""
+
+    public: jwt.PyJWK
+    mark: str
+
+    @classmethod
+    def of(cls, public: jwt.PyJWK) -> Key:
+        """The key with its mark: another id, algorithm or number is another key."""
+        half = public.key.public_key() if hasattr(public.key, "public_key") else public.key
+        number = half.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        named = json.dumps([public.key_id, public.algorithm_name]).encode()
+        return cls(public, hashlib.sha256(named + number).hexdigest())
+
+
 class KeySet:
     """The public keys of the issuer by their ids. It follows their rotation, and holds a bounded number."""
 
@@ -45,14 +64,15 @@ class KeySet:
         self._source = source
         self._is_url = source.startswith("https:")
         self._read = read or (_fetched if self._is_url else _read_file)
-        self._keys: Mapping[str | None, jwt.PyJWK] = {}
+        self._keys: Mapping[str | None, Key] = {}
+        self.marks: frozenset[str] = frozenset()  # of all keys
         self._raw: bytes | None = None
         self._looked_s: float | None = None
         self._trouble = ""  # that was logged last
         self._looking = asyncio.Lock()
         self._reading: asyncio.Future[bytes] | None = None
 
-    async def find(self, key_id: str | None) -> jwt.PyJWK:
+    async def find(self, key_id: str | None) -> Key:
         """The key with an id; a token without one means the only key. An unknown id may be that of a new key:
         the set is read again, though not more often than every ten seconds. Raises Unauthenticated."""
         if key_id not in self._keys:
@@ -80,6 +100,7 @@ class KeySet:
                     raw = await self._answer()
                 if raw != self._raw:
                     self._raw, self._keys = raw, keys_of(raw)
+                    self.marks = frozenset(key.mark for key in self._keys.values())
                     log.info("the key set was read", extra={"keys": len(self._keys)})
                 self._trouble = ""
             except (OSError, HTTPException, TimeoutError, KeySetError) as error:
@@ -109,14 +130,19 @@ class JwtVerifier:
         """See KeySet."""
         await self._keys.refresh()
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The marks of the keys that are valid now."""
+        return self._keys.marks
+
     async def verify(self, token: str) -> Principal:
         """Who it speaks of: its subject. Raises Unauthenticated."""
         settings = self._settings
         try:
-            key_id = jwt.get_unverified_header(token).get("kid")
+            key = await self._keys.find(jwt.get_unverified_header(token).get("kid"))
             claims = jwt.decode(
                 token,
-                await self._keys.find(key_id),
+                key.public,
                 algorithms=ALGORITHMS,
                 issuer=settings.jwt_issuer,
                 audience=settings.jwt_audience,
@@ -134,10 +160,10 @@ class JwtVerifier:
             raise Unauthenticated(f"the JWT is not valid ({type(error).__name__})") from None
         except (ValueError, OverflowError):
             raise Unauthenticated(f"the JWT has no usable claim {settings.jwt_claim}") from None
-        return Principal(claims["sub"], scopes, expires_ms=expires_ms)
+        return Principal(claims["sub"], scopes, expires_ms=expires_ms, key=key.mark)
 
 
-def keys_of(raw: bytes) -> dict[str | None, jwt.PyJWK]:
+def keys_of(raw: bytes) -> dict[str | None, Key]:
     """The keys of a set that may verify signatures. Raises KeySetError."""
     try:
         found = jwt.PyJWKSet.from_dict(json.loads(raw)).keys
@@ -148,7 +174,7 @@ def keys_of(raw: bytes) -> dict[str | None, jwt.PyJWK]:
     ]
     if not usable or len(usable) > _MOST_KEYS:
         raise KeySetError(f"it must have 1 to {_MOST_KEYS} public keys for signatures")
-    return {key.key_id: key for key in usable}
+    return {key.key_id: Key.of(key) for key in usable}
 
 
 def _read_file(source: str) -> bytes:

@@ -64,13 +64,14 @@ def covers(pattern: str, group_id: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody whose identity was proven. `credential` is what proved it, until `expires_ms` (None: for as
-    long as the credential is known)."""
+    """Somebody whose identity was proven. `credential` or `key` is what proved it, until `expires_ms` (None:
+    for as long as that is known)."""
 
     name: str
     scopes: Scopes
     credential: str | None = None  # its id, where it can be revoked
     expires_ms: int | None = None
+    key: str | None = None  # of somebody else's token: by which the issuer's key that signed it is known
 
     def right_in(self, group_id: str) -> int:
         """The highest right in a group; 0: none."""

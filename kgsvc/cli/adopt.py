@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kgsvc.cli import options
+from kgsvc.cli.auditing import note
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
 from kgsvc.commands.adoption import Adopted, Adopter
@@ -50,6 +51,7 @@ async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
             await embedder.close()
     finally:
         await store.close()
+    note(settings.access, "adopt", [group])
     if as_json:
         print_json({"episodes": done.episodes, "entities": done.entities, "facts": done.facts})
     else:

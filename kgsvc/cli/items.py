@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import connect
+from kgsvc.cli.client import connect, expect_group
 from kgsvc.cli.show import as_dict, day, print_json, printable
 from kgsvc.config import Client, Settings
 from kgsvc.v1.ingestion_pb2 import ListItemsInput, ListItemsRequest
@@ -48,6 +48,8 @@ async def _list(client: Client, group: str, states: Sequence[ItemState.ValueType
                 _print(item, as_json)
             count += len(answer.output.items)
             token = answer.output.next_page_token
+    if not count:
+        await expect_group(client, group)
     if not as_json:
         click.echo(f"{count} items", err=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import connect
+from kgsvc.cli.client import connect, expect_group
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json
 from kgsvc.config import Client, Settings
@@ -41,6 +41,8 @@ async def _retry(client: Client, group: str, uuids: list[str], as_json: bool) ->
             wanted = RetryItemsInput(group_id=group, uuids=part, all_parked=not uuids)
             answer = await service.call(service.ingestion.RetryItems, RetryItemsRequest(input=wanted))
             retried += answer.output.uuids
+    if not uuids and not retried:
+        await expect_group(client, group)
     if as_json:
         print_json({"retried": len(retried), "uuids": retried})
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import getpass
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +11,6 @@ from typing import Any
 
 import click
 
-from kgsvc.access.audit import Audit, AuditError
 from kgsvc.access.file import (
     AccessFileError,
     Credential,
@@ -24,8 +22,9 @@ from kgsvc.access.file import (
     time_text,
 )
 from kgsvc.access.scopes import EVERY_GROUP, Right
-from kgsvc.access.settings import STDOUT, AccessSettings
+from kgsvc.access.settings import AccessSettings
 from kgsvc.cli import options
+from kgsvc.cli.auditing import note
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
 
@@ -100,7 +99,7 @@ def create(
         if certificate is not None and any(each.certificate == certificate for each in credentials):
             raise Failure(f"{certificate} has a credential already; revoke that one first")
         credentials.append(made)
-    _audit(access, "token create", made)
+    note(access, "token create", sorted(made.scopes), made.id)
     click.echo(f"{made.id}: {_granted(made)}{_until(made)}", err=True)
     if token is not None:
         click.echo(token)
@@ -130,7 +129,7 @@ def revoke(access: AccessSettings, path: Path, credential_id: str) -> None:
         if found is None:
             raise Failure(f"there is no credential {credential_id}: see `kgsvc token list`")
         credentials.remove(found)
-    _audit(access, "token revoke", found)
+    note(access, "token revoke", sorted(found.scopes), found.id)
     click.echo(f"{credential_id} is revoked.")
 
 
@@ -142,21 +141,6 @@ def _expiry(text: str, now_ms: int) -> int:
         return time_ms(text)
     except ValueError:
         raise click.UsageError("--expires is 90d, 12h, 30m, or a time such as 2027-01-31T12:00:00Z") from None
-
-
-def _audit(access: AccessSettings, operation: str, credential: Credential) -> None:
-    """Note the change where the service notes calls, if that is a file."""
-    if access.audit is None or access.audit == STDOUT:
-        return
-    try:
-        audit = Audit(access.audit)
-    except AuditError as error:
-        raise Failure(f"done, but: {error}") from error
-    who = f"{getpass.getuser()} on this machine"
-    groups = sorted(credential.scopes)
-    entry = {"who": who, "operation": operation, "groups": groups, "credential": credential.id}
-    audit.note({**entry, "outcome": "success"})
-    audit.close()
 
 
 def _granted(credential: Credential) -> str:

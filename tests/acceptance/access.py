@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import grpc
 import pytest
@@ -19,11 +19,13 @@ from kgsvc.access.file import changing, new_certificate, new_token
 from kgsvc.access.scopes import scopes_of
 from kgsvc.api.calls import current_call
 from kgsvc.config import load
+from tests.acceptance.issuer import Issuer
 from tests.support.certificates import Authority
 from tests.support.client import CALL_S, Client
 from tests.support.service import DEFAULTS
 from tests.support.witness import WITNESS
 
+Proof: TypeAlias = Literal["token", "certificate", "jwt"]
 GROUP = "acme/team"
 HOUR_MS = 3_600_000
 # By kind: what it grants, and for how long.
@@ -59,10 +61,17 @@ class Guarded:
     authority: Authority
     access_file: Path
     store: Watched
-    mutual: bool
+    by: Proof
+    metrics_address: str = ""
     tokens: dict[str, str] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)  # of credentials in the access file
     pairs: dict[str, tuple[Path, Path]] = field(default_factory=dict)
+    issuer: Issuer | None = None
+
+    @property
+    def mutual(self) -> bool:
+        """Whether nobody connects without a certificate."""
+        return self.by == "certificate"
 
     def client(self, kind: str | None) -> Client:
         """A caller with a credential: a certificate where the server wants one, else a token."""
@@ -92,7 +101,10 @@ class Guarded:
                     return
 
     async def revoke(self, kind: str) -> None:
-        """As `kgsvc token revoke`."""
+        """As `kgsvc token revoke`; of a JWT the issuer takes its key back."""
+        if self.issuer is not None:
+            await asyncio.to_thread(self.issuer.revoke, kind)
+            return
 
         def change() -> None:
             with changing(self.access_file) as credentials:
@@ -101,16 +113,18 @@ class Guarded:
         await asyncio.to_thread(change)
 
     async def add(self, kind: str, scopes: dict[str, str], lasts_ms: int) -> None:
-        """As `kgsvc token create`, of both kinds."""
+        """As `kgsvc token create`, of both kinds; or a JWT, each of a key of its own."""
         now_ms = time.time_ns() // 1_000_000
+        if self.issuer is not None:
+            self.knows(kind, await asyncio.to_thread(self.issuer.token, kind, scopes, now_ms + lasts_ms))
+            return
         granted, until = scopes_of(scopes), now_ms + lasts_ms
         if self.mutual:
             made = new_certificate(kind, granted, now_ms, until, f"{kind}.test")
             self.pairs[kind] = self.authority.certificate(kind, f"{kind}.test")
         else:
-            made, self.tokens[kind] = new_token(kind, granted, now_ms, until)
-            if WITNESS is not None:
-                WITNESS.secrets.add(self.tokens[kind])
+            made, token = new_token(kind, granted, now_ms, until)
+            self.knows(kind, token)
 
         def change() -> None:
             with changing(self.access_file) as credentials:
@@ -119,10 +133,24 @@ class Guarded:
         await asyncio.to_thread(change)
         self.ids[kind] = made.id
 
+    def forge(self) -> None:
+        """A token that looks like the administrator's and is not."""
+        if self.issuer is not None:
+            self.knows("forged", self.issuer.forged("admin"))
+        elif not self.mutual:
+            number = self.tokens["admin"].split("_", 2)[1]
+            self.knows("forged", f"kgsvc_{number}_{'x' * 43}")
+
+    def knows(self, kind: str, token: str) -> None:
+        """Remember a token, which no output may hold."""
+        self.tokens[kind] = token
+        if WITNESS is not None:
+            WITNESS.secrets.add(token)
+
 
 @asynccontextmanager
-async def guarded(folder: Path, mutual: bool, **settings: str) -> AsyncIterator[Guarded]:
-    """A server on the running loop, over an embedded store, with TLS, or mutual TLS."""
+async def guarded(folder: Path, by: Proof, **settings: str) -> AsyncIterator[Guarded]:
+    """A server on the running loop, over an embedded store, with TLS, or mutual TLS for certificates."""
     authority = Authority(folder)
     cert, key = authority.certificate("server", "127.0.0.1")
     wanted = {
@@ -130,19 +158,24 @@ async def guarded(folder: Path, mutual: bool, **settings: str) -> AsyncIterator[
         "store.data_dir": str(folder / "data"),
         "server.tls_cert": str(cert),
         "server.tls_key": str(key),
-        "access.file": str(folder / "access.json"),
         "access.reload_s": "0.02",
         "access.audit": str(folder / "audit.jsonl"),
     }
     if WITNESS is not None:
         WITNESS.watch(folder / "audit.jsonl")
-    if mutual:
+    made = Guarded("", authority, folder / "access.json", Watched(None), by)
+    if made.mutual:
         wanted["server.tls_client_ca"] = str(authority.path)
+    if by == "jwt":
+        made.issuer = Issuer(folder / "keys.json")
+        wanted |= made.issuer.settings
+    else:
+        wanted["access.file"] = str(made.access_file)
     wanted |= {name.replace("__", "."): value for name, value in settings.items()}
-    made = Guarded("", authority, folder / "access.json", Watched(None), mutual)
     made.pairs["unknown"] = authority.certificate("unknown", "unknown.test")
     for kind, (scopes, lasts_ms) in GRANTS.items():
         await made.add(kind, scopes, lasts_ms)
+    made.forge()
     open_store: Callable[[Any], Any] = backends.open_store
 
     async def watched(loaded: Any) -> Watched:
@@ -155,5 +188,5 @@ async def guarded(folder: Path, mutual: bool, **settings: str) -> AsyncIterator[
         patch.setattr(throttle, "_AT_ONCE", 10_000)  # tests present many wrong credentials
         async with app.running(load(environ=environ).settings) as service:
             assert service.address is not None
-            made.address = service.address
+            made.address, made.metrics_address = service.address, service.metrics_address or ""
             yield made

@@ -33,7 +33,7 @@ ITEMS = "quotas.group_items_a_day"
 async def tenants(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guarded]:
     """A server with tokens that may call ten times a second."""
     limits = {"quotas__token_calls_a_second": "10", "quotas__token_items_a_day": str(TOKEN_ITEMS)}
-    async with guarded(tmp_path_factory.mktemp("quotas"), mutual=False, **limits) as made:
+    async with guarded(tmp_path_factory.mktemp("quotas"), "token", **limits) as made:
         for name in ("noisy", "quiet", "wide"):
             await made.add(name, {f"{name}/": "write"}, HOUR_MS)
             await made.taken_over(name)

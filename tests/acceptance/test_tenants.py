@@ -1,157 +1,163 @@
-"""Three tenants with tokens of their own, at random: nobody is told anything of another's."""
+"""Three tenants with tokens of their own, at random: nobody is told anything of another's.
 
+Every id that a tenant's own answers name (of items, facts, entities, episodes, documents, chunks, receipts,
+erasures, builds, merges) is remembered as its own. In the end no answer, error, metric, line of the log or of
+the audit that is another's holds one of them. The service writes no traces: there are none to look at.
+"""
+
+import asyncio
+import io
+import json
+import logging
 import random
-import re
-from collections.abc import AsyncIterator
+import urllib.request
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import grpc
 import pytest
 import pytest_asyncio
 
-from kgsvc.v1 import types_pb2 as typ
-from kgsvc.v1.documents_pb2 import DocumentItem
+from kgsvc.observability.logs import JsonFormatter
+from kgsvc.observability.metrics import group_label
 from tests.acceptance.access import HOUR_MS, Guarded, guarded
-from tests.support.client import CALL_S, Client, episode, message, timestamp
-from tests.support.contract import METHODS, path, request_of, response_class
+from tests.acceptance.saying import DIMENSION
+from tests.acceptance.tenants import GROUPS, MINE, TENANTS, UUID, Memory, Tenant, words
+from tests.support.client import CALL_S
+from tests.support.contract import METHODS
+from tests.support.scripted_openai import ScriptedOpenAI
 
-TENANTS = ("ant", "bee", "cow")
-JAN = 1_704_067_200_000
-_MINE = re.compile(r"\b(ant|bee|cow)(?=[-/])")  # in every uuid, name and group of a tenant
+FEW = 600  # operations, where 5,000 would take too long
+RARE = {"DeleteGroup", "DeleteEpisode", "DeleteDocument"}  # so that there is something to be found
+
+
+@pytest.fixture(
+    scope="module", params=[FEW, pytest.param(5_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+)
+def operations(request: pytest.FixtureRequest) -> int:
+    """How many there are."""
+    return int(request.param)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guarded]:
-    async with guarded(tmp_path_factory.mktemp("tenants"), mutual=False) as made:
+async def server(
+    operations: int, tmp_path_factory: pytest.TempPathFactory, model_server: ScriptedOpenAI
+) -> AsyncIterator[Guarded]:
+    """One for these operations alone. It embeds by a model, whose calls are counted by group."""
+    settings = {
+        "models__embedder": "openai",
+        "openai__base_url": model_server.base_url,
+        "embedding__dimension": str(DIMENSION),
+        "server__metrics_listen": "127.0.0.1:0",
+    }
+    async with guarded(tmp_path_factory.mktemp(f"tenants{operations}"), "token", **settings) as made:
         for tenant in TENANTS:
             await made.add(tenant, {f"{tenant}/": "admin"}, HOUR_MS)
             await made.taken_over(tenant)
         yield made
 
 
-class Tenant:
-    """Makes calls with one credential, about things of everybody, and looks at what it is told."""
-
-    def __init__(self, name: str, client: Client, rng: random.Random, known: dict[str, list[str]]) -> None:
-        self.name = name
-        self._client = client
-        self._rng = rng
-        self._known = known  # by kind: ids that the service made, of whichever tenant
-        self.refused = self.answered = 0
-
-    async def acts(self, name: str) -> None:
-        """Call a method and check the answer."""
-        given = self._given(name)
-        told = await self._told(name, request_of(name, **given))
-        others = set(_MINE.findall(told)) - {self.name}
-        assert not others, f"{self.name} was told of {others} by {name}: {told}"
-
-    async def _told(self, name: str, request: Any) -> str:
-        stub = self._client.channel.unary_stream if METHODS[name].server_streaming else None
-        make: Any = stub or self._client.channel.unary_unary
-        call = make(path(name), lambda sent: sent.SerializeToString(), response_class(name).FromString)
-        try:
-            if stub is None:
-                answers = [await call(request, timeout=CALL_S)]
-            else:
-                running = call(request, timeout=CALL_S)
-                answers = [await running.read()]
-                running.cancel()
-        except grpc.aio.AioRpcError as error:
-            if error.code() is not grpc.StatusCode.PERMISSION_DENIED:
-                raise
-            self.refused += 1
-            return f"{error.details()} {error.trailing_metadata()}"
-        self.answered += answers[0].error.error_code == ""
-        self._remember(answers[0])
-        return str(answers)
-
-    def _remember(self, answer: Any) -> None:
-        text = str(answer.output)
-        for kind in (
-            "receipt_id",
-            "source_node_uuid",
-            "uuid",
-            "merge_id",
-            "split_id",
-            "build_id",
-            "erasure_id",
-        ):
-            self._known.setdefault(kind, []).extend(re.findall(rf'\b{kind}: "([^"]+)"', text)[:3])
-
-    def _given(self, name: str) -> dict[str, Any]:
-        rng = self._rng
-        whose = rng.choice((self.name, self.name, *TENANTS))
-        group = f"{whose}/{rng.choice(('one', 'two'))}"
-        word = f"{whose}-{rng.randrange(8)}"
-        spoken = f"{self.name}-{rng.randrange(8)}"  # texts are only written by their owner, or refused
-        named = {"uuid": rng.choice([word, *self._known.get("uuid", [])[-50:]])}
-        if rng.random() < 0.5:
-            named["group_id"] = group
-        body = f"{spoken} works at {self.name}-firm."
-        receipt = rng.choice(self._known.get("receipt_id", [])[-50:] or ["none"])
-        asked = typ.MemoryMessage(role_type=typ.ROLE_TYPE_USER, content=body, timestamp=timestamp(JAN))
-        told = DocumentItem(document_id=f"{spoken}-d", text=body, reference_time=timestamp(JAN))
-        everything: dict[str, dict[str, Any]] = {
-            "Healthcheck": {},
-            "AddMessages": {"group_id": group, "messages": [message(body, JAN, uuid=spoken)]},
-            "AddEpisodes": {"group_id": group, "items": [episode(body, JAN, uuid=f"{spoken}-e")]},
-            "AddDocuments": {"group_id": group, "documents": [told]},
-            "GetDocument": {"group_id": group, "document_id": f"{word}-d", "include_chunks": True},
-            "ListDocuments": {"group_id": group},
-            "DeleteDocument": {"group_id": group, "document_id": f"{word}-d"},
-            "AddEntityNode": {"group_id": group, "uuid": f"{spoken}-n", "name": f"{spoken}-name"},
-            "GetReceipt": {"receipt_id": receipt},
-            "WatchReceipt": {"receipt_id": receipt},
-            "ListItems": {"group_id": group},
-            "RetryItems": {"group_id": group, "all_parked": True},
-            "SearchFacts": {"group_ids": [f"{self.name}/one", group], "query": "works firm"},
-            "SearchGraph": {"group_ids": [group], "query": "works firm", "include_provenance": True},
-            "GetMemory": {"group_id": group, "messages": [asked], "include_provenance": True},
-            "Ask": {
-                "group_ids": [group],
-                "question": "works firm",
-                "only_need_context": True,
-                "include_provenance": True,
-            },
-            "GetEntityEdge": named,
-            "GetEntityNode": named,
-            "GetRelation": {"group_id": group, "node_uuid": named["uuid"], "other_node_uuid": word},
-            "GetFactHistory": named,
-            "GetEpisodes": {"group_id": group, "last_n": 5},
-            "UpdateFact": {**named, "fact": f"{spoken} left {self.name}-firm"},
-            "MergeEntityNodes": {"group_id": group, "keep_uuid": named["uuid"], "merge_uuid": word},
-            "UndoMerge": {"group_id": group, "merge_id": rng.choice(self._known.get("merge_id") or ["m"])},
-            "SplitEntityNode": {"group_id": group, "uuid": named["uuid"], "episode_uuids": [f"{spoken}-e"]},
-            "UndoSplit": {"group_id": group, "split_id": rng.choice(self._known.get("split_id") or ["s"])},
-            "DeleteEntityEdge": named,
-            "DeleteEpisode": named,
-            "DeleteGroup": {"group_id": group},
-            "ClearAll": {},
-            "GetErasure": {"erasure_id": rng.choice(self._known.get("erasure_id") or ["x"])},
-            "PutOntology": {"group_id": group, "yaml": "entity_types: [{name: Task, description: work}]"},
-            "GetOntology": {"group_id": group},
-            "BuildCommunities": {"group_ids": [group]},
-            "GetCommunityBuild": {"group_id": group, "build_id": named["uuid"]},
-            "ListCommunities": {"group_id": group},
-        }
-        return everything[name]
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What the server writes into its log meanwhile, at debug level."""
+    written, logger = io.StringIO(), logging.getLogger("kgsvc")
+    handler, before = logging.StreamHandler(written), logger.level
+    handler.setFormatter(JsonFormatter())
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    yield written
+    logger.setLevel(before)
+    logger.removeHandler(handler)
 
 
-@pytest.mark.parametrize(
-    "operations", [600, pytest.param(5_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
-)
-async def test_tenants_are_told_nothing_of_each_other(operations: int, server: Guarded) -> None:
-    rng, known = random.Random(operations), dict[str, list[str]]()
+async def test_tenants_are_told_nothing_of_each_other(
+    operations: int, server: Guarded, log: io.StringIO
+) -> None:
+    memory = Memory(random.Random(operations))
     clients = {name: server.client(name) for name in TENANTS}
-    tenants = [Tenant(name, client, rng, known) for name, client in clients.items()]
-    methods = sorted(METHODS.keys() - {"StreamEpisodes", "StreamDocuments"})
-    # What destroys is rare, so that there is something to be found.
-    weights = [1 if name in {"DeleteGroup", "DeleteEpisode", "DeleteDocument"} else 8 for name in methods]
+    tenants = [Tenant(name, client, memory) for name, client in clients.items()]
+    methods = sorted(METHODS)
+    weights = [1 if name in RARE else 8 for name in methods]
     for number in range(operations):
-        name = rng.choices(methods, weights)[0]
+        name = memory.rng.choices(methods, weights)[0]
         await tenants[number % 3].acts(name)
     for client in clients.values():
         await client.channel.close()
     assert min(each.refused for each in tenants) > operations / 60
     assert min(each.answered for each in tenants) > operations / 12
+    everything_was_tried(memory, operations)
+    answers_name_nothing_of_others(memory)
+    lines_name_nothing_of_others(memory, log)
+    audited_is_what_was_named(memory, server)
+    page = await asyncio.to_thread(metrics_page, server.metrics_address)
+    metrics_name_nobody(memory, page)
+
+
+def everything_was_tried(memory: Memory, operations: int) -> None:
+    """Or the rest proves little: each tenant has many ids, each method was called, and other tenants' ids
+    were named."""
+    owned = Counter(tenant for tenants in memory.owners.values() for tenant in tenants)
+    assert min(owned[tenant] for tenant in TENANTS) > operations / 24
+    assert {each.operation for each in memory.told} >= METHODS.keys() - RARE
+    kinds = {"uuid", "receipt_id", "erasure_id", "document_id", "build_id", "receipt_ids", "episodes"}
+    assert kinds <= {name.partition(".")[2] for name in memory.by_field}
+    if operations > FEW:
+        assert {each.operation for each in memory.told if each.answered} == METHODS.keys() - {"ClearAll"}
+    assert memory.twins > operations / 25
+
+
+def answers_name_nothing_of_others(memory: Memory) -> None:
+    """No answer and no error holds what is another's, unless the request did."""
+    told_to_two = {each: owners for each, owners in memory.owners.items() if len(owners) > 1}
+    assert told_to_two == {}
+    for each in memory.told:
+        strange = memory.of_others(each.tenant, each.told - each.asked)
+        assert strange == set(), f"{each.tenant} was told of them by {each.operation}"
+
+
+def lines_name_nothing_of_others(memory: Memory, log: io.StringIO) -> None:
+    """A line of the log is of one tenant, by its call or its group, and holds no other's id, nor group but
+    where the call named that. A line of nobody holds nobody's."""
+    seen: Counter[str] = Counter()
+    for text in log.getvalue().splitlines():
+        line = json.loads(text)
+        whose = tenant_of(line)
+        seen[whose] += 1
+        strange = {each for each in words(text) if memory.owners.get(each, {whose}) != {whose}}
+        assert strange == set(), text
+        if line.get("error_code") != "PERMISSION_DENIED":
+            assert set(MINE.findall(text)) <= {whose}, text
+    assert min(seen[tenant] for tenant in TENANTS) > len(memory.told) / 12
+
+
+def tenant_of(line: dict[str, Any]) -> str:
+    """Whose a line of the log is: by the request_id, which tenants choose, else by the group."""
+    groups = line.get("group_id") or ()
+    named = [line.get("request_id") or "", *([groups] if isinstance(groups, str) else groups)]
+    return next((found[1] for each in named if (found := MINE.match(each))), "")
+
+
+def audited_is_what_was_named(memory: Memory, server: Guarded) -> None:
+    """The audit tells of what a tenant did by what the tenant itself named or made."""
+    said = {tenant: set[str]() for tenant in TENANTS}
+    for each in memory.told:
+        said[each.tenant] |= each.asked
+    lines = server.access_file.with_name("audit.jsonl").read_text().splitlines()
+    whose = [(json.loads(line)["who"], line) for line in lines]
+    assert {who for who, _ in whose} >= set(TENANTS)
+    for who, line in whose:
+        if who in said:
+            assert memory.of_others(who, words(line) - said[who]) == set(), line
+
+
+def metrics_page(address: str) -> str:
+    """What Prometheus reads."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return str(opener.open(f"http://{address}/metrics", timeout=CALL_S).read().decode())
+
+
+def metrics_name_nobody(memory: Memory, page: str) -> None:
+    """No id, and groups only by their digests."""
+    assert group_label(GROUPS[0]) in page, "groups are counted"
+    assert UUID.findall(page) == []
+    assert words(page) & {*memory.owners, *TENANTS} == set()

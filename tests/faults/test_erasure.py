@@ -10,14 +10,20 @@ from typing import Any
 import grpc.aio
 import pytest
 
+from kgsvc.v1.documents_pb2 import DocumentItem
 from tests.support.canaries import ERASED_S, erased, found
-from tests.support.client import Client, episode
+from tests.support.client import Client, episode, timestamp
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, opened
 
 JAN = 1_704_067_200_000
 EPISODES = 40
-SETTINGS = {"queue.lease_s": "1", "queue.poll_s": "0.05"}
+SETTINGS = {
+    "queue.lease_s": "1",
+    "queue.poll_s": "0.05",
+    "documents.token_size": "48",  # so that a document has many chunks
+    "documents.overlap": "4",
+}
 
 
 def secret() -> str:
@@ -36,7 +42,7 @@ async def begun(spec: StoreSpec, group: str) -> str:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("operation", ["DeleteGroup", "DeleteEpisode"])
+@pytest.mark.parametrize("operation", ["DeleteGroup", "DeleteEpisode", "DeleteDocument"])
 async def test_what_was_begun_is_carried_on(
     store_spec: StoreSpec, group: str, tmp_path: Path, operation: str
 ) -> None:
@@ -57,12 +63,16 @@ async def killed_and_carried_on(store_spec: StoreSpec, group: str, tmp_path: Pat
         "DeleteGroup": {"group_id": group},
         "ClearAll": {},
         "DeleteEpisode": {"group_id": group, "uuid": "e0", "cascade": True},
+        "DeleteDocument": {"group_id": group, "document_id": "book"},
     }
     told = [f"{word} works at Acme."] + [f"Ann{n} works at Firm{n}." for n in range(EPISODES)]
     items = [episode(text, JAN + n, uuid=f"e{n}") for n, text in enumerate(told)]
     async with Service(store_spec.settings | SETTINGS, tmp_path) as service:
         async with Client(service.address) as client:
-            await client.ingest(group, items)
+            if operation == "DeleteDocument":
+                await document_told(client, group, told)
+            else:
+                await client.ingest(group, items)
             assert word in await found(store_spec, [word])
             watching = asyncio.create_task(begun(store_spec, group))
             await asyncio.sleep(0.1)
@@ -75,7 +85,21 @@ async def killed_and_carried_on(store_spec: StoreSpec, group: str, tmp_path: Pat
         async with Client(service.address) as client:
             receipt = await erased(client, erasure_id)
             assert await found(store_spec, [word]) == set()
-            assert receipt.removed["episodes"] == (1 if operation == "DeleteEpisode" else len(items))
+            if operation == "DeleteDocument":
+                assert receipt.removed["documents"] == 1
+                assert await client.get_episodes(group) == []
+            else:
+                assert receipt.removed["episodes"] == (1 if operation == "DeleteEpisode" else len(items))
+
+
+async def document_told(client: Client, group: str, told: list[str]) -> None:
+    """A document of several chunks, which says all of that, in the graph."""
+    text = "\n\n".join(f"{each} That has been so for quite a while, as all of them know." for each in told)
+    item = DocumentItem(document_id="book", text=text, reference_time=timestamp(JAN))
+    (added,) = (await client.ask("AddDocuments", group_id=group, documents=[item])).documents
+    assert added.chunks > len(told) / 4
+    for receipt_id in added.receipt_ids:
+        await client.wait_receipt(receipt_id)
 
 
 @pytest.mark.timeout(300)

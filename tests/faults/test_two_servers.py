@@ -1,14 +1,19 @@
-"""Two server processes on one store: who waited for a receipt on one finds what was said on the other."""
+"""Two server processes on one store: who waited for a receipt on one finds what was said on the other, and
+nobody finds on one what was erased on the other."""
 
 import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kgsvc.v1 import retrieval_pb2 as ret
+from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.graph_searches import BM25, graph
-from tests.support.client import Client, episode
+from tests.support.canaries import erased, found
+from tests.support.client import CALL_S, Client, episode, timestamp
+from tests.support.contract import request_of
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
@@ -67,3 +72,55 @@ def person(rng: random.Random) -> str:
     """A name that resembles no other."""
     words = ("".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(4)) for _ in range(2))
     return " ".join(word.capitalize() for word in words)
+
+
+async def test_what_is_erased_on_one_server_is_shown_by_no_other(
+    store_spec: StoreSpec, group: str, tmp_path: Path
+) -> None:
+    """From the answer to DeleteEpisode on, whatever the other server holds in memory."""
+    word = person(random.Random(7)).partition(" ")[0]
+    told = [
+        episode(f"{word} works at Globex.", AT_MS, "evil"),
+        episode("Bob works at Globex.", AT_MS, "kept"),
+    ]
+    async with (
+        Service(store_spec.settings, tmp_path, "erasing") as erasing,
+        Service(store_spec.settings, tmp_path, "searching") as searching,
+        Client(erasing.address) as eraser,
+        Client(searching.address) as finder,
+    ):
+        await eraser.ingest(group, told)
+        entity = await finder.entity_of(group, word)
+        before = await shown(finder, group, entity)
+        assert all(word in each for each in before.values()), "or its absence proves nothing"
+        done = await eraser.ask("DeleteEpisode", uuid="evil", group_id=group, cascade=True)
+        after = await shown(finder, group, entity)
+        assert {name for name, answer in after.items() if word in answer} == set()
+        assert any("Bob" in answer for answer in after.values())
+        await erased(eraser, done.erasure_id)
+        assert await found(store_spec, [word]) == set()
+        again = await shown(finder, group, entity)
+        assert {name for name, answer in again.items() if word in answer} == set()
+
+
+async def shown(finder: Client, group: str, entity: str) -> dict[str, str]:
+    """What each way of reading answers; questions do not have the word, so that no answer repeats it."""
+    asked = "Who works at Globex?"
+    said = typ.MemoryMessage(role_type=typ.ROLE_TYPE_USER, content=asked, timestamp=timestamp(AT_MS))
+    scopes: dict[str, dict[str, Any]] = {
+        name: {"group_ids": [group], "query": asked, "search_type": scope, "include_context": True}
+        for name, scope in ret.SearchScope.items()
+        if scope in {ret.SEARCH_SCOPE_FACTS, ret.SEARCH_SCOPE_EPISODES}
+    }
+    answers = {name: str(await finder.answer("SearchGraph", **given)) for name, given in scopes.items()}
+    answers["SearchFacts"] = str(await finder.answer("SearchFacts", group_ids=[group], query=asked))
+    answers["GetMemory"] = str(
+        await finder.answer("GetMemory", group_id=group, messages=[said], include_provenance=True)
+    )
+    answers["GetEpisodes"] = str(await finder.answer("GetEpisodes", group_id=group, last_n=9))
+    answers["GetEntityNode"] = str(await finder.answer("GetEntityNode", group_id=group, uuid=entity))
+    wanted = request_of(
+        "Ask", group_ids=[group], question=asked, only_need_context=True, include_provenance=True
+    )
+    answers["Ask"] = " ".join([str(each) async for each in finder.retrieval.Ask(wanted, timeout=CALL_S)])
+    return answers

@@ -107,6 +107,12 @@ async def test_a_mistyped_group_is_said_and_ends_with_1(talk: Talker) -> None:
         assert (done.code, done.err.splitlines(keepends=True)[-1]) == (1, sentence)
     asked = await talk("memory", "--group", "typo", stdin="user: Who is Alice?\n")
     assert (asked.code, asked.err) == (1, sentence)
+    for words in (["items"], ["items", "--json"], ["retry", "--all"], ["retry", "--all", "--json"]):
+        done = await talk(*words, "--group", "typo")
+        assert (done.code, done.out, done.err) == (1, "", sentence)
+    parked, retried = await talk("items", *GROUP, "--state", "parked"), await talk("retry", *GROUP, "--all")
+    assert (parked.code, parked.err) == (0, "0 items\n")
+    assert (retried.code, retried.out) == (0, "0 items start again.\n")
     none = await talk("search", "zebra", *GROUP, "--scope", "communities")
     assert (none.code, none.out) == (0, "Nothing found.\n")
 

@@ -35,8 +35,9 @@ async def test_the_commands_talk_tls(tmp_path: Path, authority: Authority, setti
     async with Service(settings, tmp_path) as service:
         trusting = {"client.server": service.address, "client.tls_ca": str(authority.path)}
         assert (await kgsvc("health", settings=trusting)).code == 0
+        assert (await kgsvc("ingest", "-", "--group", "g", stdin="Ann.", settings=trusting)).code == 0
         done = await kgsvc("items", "--group", "g", settings=trusting)
-        assert (done.code, done.err) == (0, "0 items\n")
+        assert (done.code, done.err) == (0, "1 items\n")
         plain = {"client.server": service.address, "client.timeout_s": "5"}
         assert (await kgsvc("health", settings=plain)).code == 1
         assert (await kgsvc("health", settings=plain | {"client.tls": "true"})).code == 1
@@ -75,6 +76,28 @@ async def test_a_new_certificate_is_shown_without_a_restart(
         await until_healthy(trusting)
 
 
+async def test_a_new_authority_of_clients_is_taken_over_without_a_restart(
+    tmp_path: Path, authority: Authority, settings: dict[str, str]
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Authority(tmp_path / "other")
+    trusted = tmp_path / "clients.pem"
+    shutil.copy(authority.path, trusted)
+    settings |= {"server.tls_client_ca": str(trusted)}
+    async with Service(settings, tmp_path) as service:
+        here = {"client.server": service.address, "client.tls_ca": str(authority.path)}
+        former, later = (
+            here | {"client.tls_cert": str(cert), "client.tls_key": str(key)}
+            for cert, key in (each.certificate("client", "client.test") for each in (authority, other))
+        )
+        assert (await kgsvc("health", settings=former)).code == 0
+        assert (await kgsvc("health", settings=later)).code == 1
+        shutil.copy(other.path, tmp_path / "new.pem")
+        (tmp_path / "new.pem").replace(trusted)
+        await until_healthy(later)
+        assert (await kgsvc("health", settings=former)).code == 1, "its authority is not trusted any more"
+
+
 async def until_healthy(settings: Mapping[str, str]) -> None:
     async with asyncio.timeout(WAIT_S):
         while (await kgsvc("health", settings=settings)).code != 0:
@@ -97,6 +120,8 @@ async def test_credentials_by_the_command(
     async with Service(settings, tmp_path) as service:
         client = {"client.server": service.address, "client.tls_ca": str(authority.path)}
         asked = ("items", "--group", "acme/notes", "--token", token)
+        told = ("ingest", "-", "--group", "acme/notes", "--token", token)
+        assert (await kgsvc(*told, stdin="Ann.", settings=client)).code == 0
         assert (await kgsvc(*asked, settings=client)).code == 0
         assert (await kgsvc(*asked[:3], settings=client | {"token": token})).code == 0, "KGSVC_TOKEN"
         assert "UNAUTHENTICATED" in (await kgsvc(*asked[:3], settings=client)).sentence

@@ -1,5 +1,6 @@
-"""kgsvc adopt: it writes with the key of the store, or not at all."""
+"""kgsvc adopt: it writes with the key of the store, or not at all; and it says so in the audit."""
 
+import json
 from pathlib import Path
 
 from kgsvc.stores.conformance.samples import accepted, episode
@@ -17,4 +18,7 @@ async def test_with_another_key_nothing_is_taken_over(
     keyed = here | {"store.digest_key": str(tmp_path / "key")}
     done = await kgsvc("adopt", "--group", f"{group}-2", settings=keyed)
     assert "store.digest_key: the store was begun without a key" in done.sentence
-    assert (await kgsvc("adopt", "--group", f"{group}-2", settings=here)).code == 0
+    audited = here | {"access.audit": str(tmp_path / "audit.jsonl")}
+    assert (await kgsvc("adopt", "--group", f"{group}-2", settings=audited)).code == 0
+    (line,) = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
+    assert (line["operation"], line["groups"], line["outcome"]) == ("adopt", [f"{group}-2"], "success")

@@ -119,7 +119,7 @@ def _as_interrupted(store: Neo4jStore) -> Interrupted:
     return Interrupted(store._driver, "neo4j", 30.0, 5.0)
 
 
-async def test_items_accepted_into_a_deleted_epoch_end_parked(
+async def test_items_accepted_into_a_deleted_epoch_end_deleted(
     store: Neo4jStore, other: Neo4jStore, raw: AsyncDriver, group: str
 ) -> None:
     """Accepting takes no lock, so a deletion may come between: the item is no content of the new epoch."""

@@ -283,3 +283,14 @@ async def test_a_file_is_followed(tmp_path: Path) -> None:
     path.write_bytes(b" " * 300_000)
     await made.refresh()
     await made.verify(signed())
+
+
+async def test_a_token_is_as_good_as_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    path.write_bytes(KEYS)
+    made = JwtVerifier(SETTINGS, KeySet(str(path)))
+    by_rsa, by_ec = await made.verify(signed()), await made.verify(signed(EC, "ES256", "ec"))
+    other = rsa.generate_private_key(65537, 2048)
+    path.write_bytes(key_set(jwk(EC, "ec"), jwk(other, "rsa")))
+    await made.refresh()
+    assert (by_rsa.key in made.keys, by_ec.key in made.keys) == (False, True), "its name went to another key"
