@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 from kgsvc.v1 import types_pb2 as typ
 from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
+from kgsvc.v1.types_pb2 import FactResult
 from tests.support.client import CALL_S, Client, episode, message, stream_request, timestamp
 from tests.support.contract import METHODS, path, request_of, response_class
 
@@ -70,6 +71,7 @@ class Memory:
     owners: dict[str, set[str]] = field(default_factory=dict)  # by id; more than one: somebody was told
     by_field: dict[str, list[str]] = field(default_factory=dict)  # ids, whosever
     tokens: list[str] = field(default_factory=list)  # of pages, whosever
+    facts: list[FactResult] = field(default_factory=list)  # whosever
     told: list[Told] = field(default_factory=list)
     twins: int = 0  # calls that were repeated with an id that there never was
 
@@ -80,7 +82,9 @@ class Memory:
             self.by_field.setdefault(name, []).append(found)
             if found not in asked or found.startswith(f"{tenant}-"):
                 self.owners.setdefault(found, set()).add(tenant)
-        token = getattr(getattr(answer, "output", None), "next_page_token", "")
+        output = getattr(answer, "output", None)
+        self.facts.extend(each for each in getattr(output, "facts", ()) if isinstance(each, FactResult))
+        token = getattr(output, "next_page_token", "")
         if token:
             self.tokens.append(token)
 
@@ -247,6 +251,17 @@ class Wishes:
     def _center(self) -> dict[str, Any]:
         return {"center_node_uuid": self._uuid} if self._rng.random() < 0.4 else {}
 
+    def _split(self) -> dict[str, Any]:
+        """Takes one end of a fact apart; the fact is anybody's, more often than not its own."""
+        own = [each for each in self._memory.facts[-200:] if each.group_id.startswith(f"{self._tenant}/")]
+        chosen = own if own and self._rng.random() < 0.7 else self._memory.facts[-50:]
+        if not chosen:
+            return {"group_id": self._group, "uuid": self._uuid, "fact_uuids": ["none"]}
+        fact = self._rng.choice(chosen)
+        whose = self._rng.choice((fact.source_node_uuid, fact.target_node_uuid))
+        group = fact.group_id if self._rng.random() < 0.8 else self._group
+        return {"group_id": group, "uuid": whose, "fact_uuids": [fact.uuid]}
+
     def _writes(self) -> dict[str, dict[str, Any]]:
         group, spoken = self._group, self._spoken
         said = message(self._body, JAN, uuid=spoken)
@@ -308,11 +323,7 @@ class Wishes:
             "UpdateFact": {**named, "fact": f"{self._spoken} left {self._tenant}-firm"},
             "MergeEntityNodes": {"group_id": group, "keep_uuid": self._uuid, "merge_uuid": self._entity},
             "UndoMerge": {"group_id": group, "merge_id": some("merge_id")},
-            "SplitEntityNode": {
-                "group_id": group,
-                "uuid": some("FactResult.source_node_uuid"),
-                "fact_uuids": [some("FactResult.uuid")],
-            },
+            "SplitEntityNode": self._split(),
             "UndoSplit": {"group_id": group, "split_id": some("split_id")},
             "DeleteEntityEdge": named,
             "DeleteEpisode": {**named, **cascade},
