@@ -173,9 +173,7 @@ class PackedRows:
     def freeze(self) -> Frozen:
         """See above."""
         own, held = list(self._own), self._filed
-        return lambda: of_bytes(
-            SHOWN, [held(row) if each is None else each for row, each in enumerate(own)]
-        )
+        return lambda: of_bytes(SHOWN, [held(row) if each is None else each for row, each in enumerate(own)])
 
     def take(self, arrays: Arrays) -> None:
         """What was frozen, in the place of what there is."""

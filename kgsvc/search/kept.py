@@ -167,10 +167,19 @@ class Keeper:
         """Begin to write a part if enough of it has changed."""
         rows = len(shared.group.part(part))
         due = shared.unkept[part] >= max(_UNKEPT_ROWS, rows // _UNKEPT_SHARE)
-        if due and (shared, part) not in self._tasks:
+        if due:
+            self._begin(shared, part)
+
+    def _begin(self, shared: SharedGroup, part: Part) -> None:
+        if (shared, part) not in self._tasks:
             task = asyncio.create_task(self._keep(shared, part))
             self._tasks[shared, part] = task
-            task.add_done_callback(lambda _done: self._tasks.pop((shared, part), None))
+            task.add_done_callback(lambda done: self._ended(shared, part, done))
+
+    def _ended(self, shared: SharedGroup, part: Part, task: asyncio.Task[None]) -> None:
+        del self._tasks[shared, part]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.critical("a search index could not be written to a file", exc_info=error)
 
     async def settled(self) -> None:
         """Wait until nothing is being written."""
@@ -185,7 +194,8 @@ class Keeper:
                 for shared in groups:
                     for part in sorted(shared.complete):
                         if shared.unkept[part] and len(shared.group.part(part)) >= _UNKEPT_ROWS:
-                            await self._keep(shared, part)
+                            self._begin(shared, part)
+                            await self.settled()
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)

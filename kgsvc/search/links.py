@@ -81,7 +81,7 @@ class Links:
             for row in range(rows):
                 held = changed.get(row)
                 if held is None:
-                    held = () if base is None or row in left else base.read(row)
+                    held = base.read(row) if base is not None and row < base.rows and row not in left else ()
                 numbers += [names.setdefault(name, len(names)) for name in held]
                 begins.append(len(numbers))
             return _arrays_of(begins, numbers, list(names))

@@ -53,10 +53,8 @@ async def test_killed_while_it_writes_files(store_spec: StoreSpec, group: str, t
     names, chance = random.Random(7), random.Random(8)
     people: list[str] = []
     settings = store_spec.settings | NOBODY_ELSE | {"retrieval.index_dir": str(tmp_path / "index")}
-    service = Service(settings, tmp_path, "killed")
     for turn in range(ROUNDS):
-        await service.start()
-        async with Client(service.address) as client:
+        async with Service(settings, tmp_path, f"turn{turn}") as service, Client(service.address) as client:
             some = [person(names) for _ in range(EACH)]
             await tell(client, group, some, len(people))
             people += some

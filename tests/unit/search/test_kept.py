@@ -2,11 +2,12 @@
 
 import asyncio
 import pickle
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
+import pytest_asyncio
 
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.delta import GraphDelta
@@ -45,7 +46,21 @@ async def count(files: ArrayFiles) -> int:
 
 
 def searching(store: ModelStore, files: ArrayFiles | None = None, embedder: Embedder | None = None) -> Engine:
-    return Engine(cast(EngineStore, store), embedder or Embedder(), SETTINGS, Stopped(), None, files)
+    made = Engine(cast(EngineStore, store), embedder or Embedder(), SETTINGS, Stopped(), None, files)
+    ENGINES.append(made)
+    return made
+
+
+ENGINES: list[Engine] = []
+
+
+@pytest_asyncio.fixture(autouse=True)
+async def closed() -> AsyncIterator[None]:
+    """Every engine of a test, in the end."""
+    yield
+    for each in ENGINES:
+        await each.close()
+    ENGINES.clear()
 
 
 async def asked(engine: Engine, query: str, center: str | None = None) -> list[object]:
@@ -56,13 +71,12 @@ async def asked(engine: Engine, query: str, center: str | None = None) -> list[o
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(20))
 async def test_what_files_hold_answers_as_what_the_store_holds(seed: int, files: ArrayFiles) -> None:
     """A service that is stopped again and again, also while it writes, beside changes of every kind."""
     world = World(seed)
     embedder = Embedder({query: world._vector() for query in QUERIES})
     engine, restored = searching(world.store, files, embedder), 0
-    left_alone: list[Engine] = []
     for _ in range(40):
         await world.step()
         query, center = world.random.choice(QUERIES), world.random.choice((None, *NODES))
@@ -71,14 +85,10 @@ async def test_what_files_hold_answers_as_what_the_store_holds(seed: int, files:
         if world.random.random() < 0.3:
             if world.random.random() < 0.7:
                 await engine.close()
-            else:
-                left_alone.append(engine)
             engine = searching(world.store, files, embedder)
             await engine.indexes.restore(GROUPS, WHOLE)
             restored += sum(engine.indexes.holds(group, (Part.FACTS,)) for group in GROUPS)
     assert restored
-    for each in (*left_alone, engine):
-        await each.close()
 
 
 async def kept(store: ModelStore, files: ArrayFiles) -> None:

@@ -1,5 +1,8 @@
 """Facts and the episodes that tell them, in both directions."""
 
+from typing import cast
+
+from kgsvc.search.arrays import Arrays
 from kgsvc.search.links import Links
 
 
@@ -27,3 +30,23 @@ def test_an_episode_named_twice_tells_once() -> None:
     assert links.of_rows([1]) == [("a", "b")]
     links.clear(1)
     assert links.rows_of("a") == []
+
+
+def test_what_was_frozen_is_the_same_and_goes_on_changing() -> None:
+    links = Links()
+    links.put(0, ["a", "b"])
+    links.put(1, ["b"])
+    for row, names in ((3, ["c"]), (4, ["a", "d"]), (2, []), (3, ["b"])):
+        frozen = links.freeze()()
+        read = Links()
+        read.take(cast(Arrays, frozen))
+        rows = range(6)
+        assert read.of_rows(rows) == links.of_rows(rows)
+        for name in "abcd":
+            assert read.rows_of(name) == links.rows_of(name)
+            assert read.count_of(name) == len(links.rows_of(name))
+        links = read
+        links.put(row, names)
+        links.put(row + 1, ["x"])
+        links.clear(row + 1)
+    assert links.of_rows(range(6)) == [("a", "b"), ("b",), (), ("b",), (), ()]
