@@ -1,6 +1,7 @@
 """Looking for texts in everything that a store keeps: files byte by byte, rows by every property."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, LiteralString
@@ -31,7 +32,10 @@ async def found(spec: StoreSpec, texts: Iterable[str]) -> set[str]:
 
 
 def _files(directory: Path) -> list[bytes]:
-    contents = [path.read_bytes() for path in directory.rglob("*") if path.is_file()]
+    contents = []
+    for path in directory.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # files of search indexes come and go
+            contents += [path.read_bytes()] if path.is_file() else []
     return [*contents, *(content.lower() for content in contents)]
 
 
