@@ -8,6 +8,7 @@ import pytest
 from scripts.mutants import __main__ as command
 from scripts.mutants.anchors import changes_of, places
 from scripts.mutants.sites import draw
+from scripts.mutants.table import TABLE as OWN_TABLE
 from scripts.mutants.table import Mutant, TableError, load
 
 Fault = tuple[str, str, str, str]
@@ -95,3 +96,8 @@ def test_the_report_counts_what_no_suite_noticed(tree: Path) -> None:
     assert command.not_caught(verdicts) == ["SURVIVED", "EMPTY"]
     found = json.loads(command.report(verdicts, tree, 2.0))
     assert (found["caught"], found["of"], found["mutants"][0]["id"]) == (2, 4, "caught")
+
+
+def test_every_fault_of_the_table_has_its_place() -> None:
+    table = load(OWN_TABLE)
+    assert len(changes_of(table.mutants, places(command.OWN_TREE))) == len(table.mutants)
