@@ -28,6 +28,7 @@ _FORMAT = 2  # of what indexes freeze to; a file of another one is not read
 _PIECE_BYTES = 4 * 1024 * 1024  # of a column, copied while its group waits
 _UNKEPT_ROWS = 50  # a part is written to a file once so many rows of it have changed, and
 _UNKEPT_SHARE = 10  # such a share of it
+_PAGE_ROWS = 1_000  # that a first search reads from the store beside a file, at least
 _TRIES = 5  # to see a group that is written to at rest
 _CLOSING_S = 10.0  # for writing what changed when the server stops
 _log = logging.getLogger("kgsvc.search")
@@ -147,7 +148,7 @@ class KeptGroups:
 
 class Keeper:
     """Writes parts of groups to files behind the searches, one at a time: once a tenth of a part has changed,
-    and what changed at all when the server stops."""
+    and when the server stops, once more has than is read in a moment."""
 
     def __init__(
         self,
@@ -165,9 +166,7 @@ class Keeper:
 
     def keep_if_due(self, shared: SharedGroup, part: Part) -> None:
         """Begin to write a part if enough of it has changed."""
-        rows = len(shared.group.part(part))
-        due = shared.unkept[part] >= max(_UNKEPT_ROWS, rows // _UNKEPT_SHARE)
-        if due:
+        if shared.unkept[part] >= _due_rows(shared, part):
             self._begin(shared, part)
 
     def _begin(self, shared: SharedGroup, part: Part) -> None:
@@ -187,13 +186,14 @@ class Keeper:
             await asyncio.wait(self._tasks.values())
 
     async def close(self, groups: Iterable[SharedGroup]) -> None:
-        """Write what changed of these, as far as the time goes."""
+        """Write what changed of these, as far as the time goes; but for what the next first search reads from
+        the store in a moment."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_S):
                 await self.settled()
                 for shared in groups:
                     for part in sorted(shared.complete):
-                        if shared.unkept[part] and len(shared.group.part(part)) >= _UNKEPT_ROWS:
+                        if shared.unkept[part] >= min(_PAGE_ROWS, _due_rows(shared, part)):
                             self._begin(shared, part)
                             await self.settled()
         for task in self._tasks.values():
@@ -226,6 +226,11 @@ class Keeper:
             if frozen is not None:
                 return frozen
         return None
+
+
+def _due_rows(shared: SharedGroup, part: Part) -> int:
+    """After how many changed rows a part is written again."""
+    return max(_UNKEPT_ROWS, len(shared.group.part(part)) // _UNKEPT_SHARE)
 
 
 async def _copy(writing: Writing, live: Live, lock: asyncio.Lock) -> None:
