@@ -2,9 +2,9 @@
 
 import asyncio
 import pickle
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -137,22 +137,27 @@ async def test_an_erasure_takes_the_files_along(files: ArrayFiles) -> None:
     assert await count(files) == 0
 
 
+@pytest.mark.parametrize("moment", ["before the file begins", "while it grows"])
 async def test_what_is_erased_while_it_is_written_does_not_come_into_its_place(
-    files: ArrayFiles, monkeypatch: pytest.MonkeyPatch
+    files: ArrayFiles, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     store = await filled()
     engine = searching(store, files)
     loop = asyncio.get_running_loop()
-    end: Callable[[Writing, int], None] = Writing.end
+    where, name = (Writing, "end") if moment == "while it grows" else (ArrayFiles, "writing")
+    original = getattr(where, name)
+    erased: list[str] = []
 
-    def erase(writing: Writing, empty_bytes: int = 0) -> None:
-        monkeypatch.setattr(Writing, "end", end)
-        asyncio.run_coroutine_threadsafe(engine.erase(["g"]), loop).result(10)
-        end(writing, empty_bytes)
+    def erase(*given: Any, **named: Any) -> Any:
+        if not erased:
+            erased.append("g")
+            asyncio.run_coroutine_threadsafe(engine.erase(["g"]), loop).result(10)
+        return original(*given, **named)
 
-    monkeypatch.setattr(Writing, "end", erase)
+    monkeypatch.setattr(where, name, erase)
     await engine.facts(["g"], "tea", 10)
     await engine.indexes.settled()
+    assert erased
     assert await count(files) == 0
 
 
