@@ -138,9 +138,6 @@ class PackedRows:
         self._file: NDArray[np.uint8] = np.empty(0, np.uint8)
         self._ends: NDArray[np.int64] = np.empty(0, np.int64)
 
-    def __len__(self) -> int:
-        return len(self._own)
-
     def append(self) -> None:
         """A new row, empty."""
         self._own.append(b"")
