@@ -220,9 +220,12 @@ def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> F
     ties = np.concatenate([index.ties(rows) for index, rows in every])
     scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(looks), episodes), DIGITS)
     chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
-    packed = [data for index, rows in every for data in index.packed(rows)]
-    found.packed.update((keys[place], packed[place]) for place in chosen)
     found.evidence.update((keys[place], float(scores[place])) for place in chosen)
+    begin = 0
+    for index, rows in every:
+        here = [rows[place - begin] for place in chosen if begin <= place < begin + len(rows)]
+        found.packed.update(zip(index.keys(here), index.packed(here), strict=True))
+        begin += len(rows)
     return found
 
 

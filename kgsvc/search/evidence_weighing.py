@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -56,15 +57,22 @@ def with_hops(
 
 
 def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
-    lent: dict[int, float] = {}
+    loans: list[tuple[float, int, Collection[int]]] = []
     for seed, score in seeds.items():
         for entity in naming.entities(seed):
             others = naming.naming_count(entity) - 1
             if 0 < others < _CROWD:
-                amount = score * HOP / others
-                for row in naming.naming(entity):
-                    if row != seed and lent.get(row, 0.0) < amount:
-                        lent[row] = amount
+                loans.append((score * HOP / others, seed, naming.naming(entity)))
+    # Of several loans the largest is written last.
+    loans.sort(key=itemgetter(0))
+    lent: dict[int, float] = {}
+    for amount, seed, rows in loans:
+        own = lent.get(seed)
+        lent.update(dict.fromkeys(rows, amount))
+        if own is None:
+            lent.pop(seed, None)
+        else:
+            lent[seed] = own
     return lent
 
 

@@ -74,11 +74,15 @@ class Found:
 
 
 def assembled(index: TextIndex, asked: Asked, lists: dict[Method, list[Ranked]]) -> tuple[Found, list[int]]:
-    """Candidates of one index with what every scope has, and the rows that they are."""
+    """Candidates of one index with what every scope has, and the rows that they are.
+
+    Evidence brings the display fields of those few that it chooses.
+    """
     rows = list(dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked))
     found = Found({method: index.rank_list(ranked) for method, ranked in lists.items()})
     keys = found.candidates()
-    found.packed.update(zip(keys, index.packed(rows), strict=True))
+    if asked.plan.reranker is not Reranker.EVIDENCE:
+        found.packed.update(zip(keys, index.packed(rows), strict=True))
     vectors = index.vectors(rows) if asked.plan.reranker is Reranker.MMR else None
     if vectors is not None:
         found.vectors.update(zip(keys, vectors, strict=True))

@@ -117,6 +117,8 @@ def ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> lis
     if reranker is Reranker.RRF:
         order = sorted([(-round(score, 12), key) for key, score in scores.items()])
         return [(key, -low) for low, key in order]
+    if len(set(scores.values())) == len(scores):
+        return sorted(scores.items(), key=lambda entry: -entry[1])
     ranks = found.reciprocal_ranks()
     tied = [(-score, -round(ranks.get(key, 0.0), 12), key) for key, score in scores.items()]
     return [(key, -low) for low, _, key in sorted(tied)]
