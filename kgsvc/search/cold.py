@@ -21,10 +21,10 @@ from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.runtime import offload
 from kgsvc.search.fact_scope import fact_lists
+from kgsvc.search.feed import in_time
 from kgsvc.search.filters import NONE, Filters
 from kgsvc.search.group import WHOLE, Group, Part
 from kgsvc.search.group_index import unpack
-from kgsvc.search.heads import in_time
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.pool import Asked

@@ -30,12 +30,12 @@ from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
 from kgsvc.search.evidence_search import find_evidence
 from kgsvc.search.fact_scope import NOWHERE, find_facts, walk
+from kgsvc.search.feed import GroupHeads
 from kgsvc.search.filters import Filters
 from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.group import WHOLE, Group, Part
 from kgsvc.search.group_index import unpack
-from kgsvc.search.heads import GroupHeads
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.kept import KeptGroups
 from kgsvc.search.node_index import unpack_entity

@@ -13,23 +13,21 @@ from typing import Any, TypeVar
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
-from kgsvc.search.group import Group, GroupTexts, Part, SharedGroup
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.heads import in_time
+from kgsvc.search.feed import Page, Pages, in_time
+from kgsvc.search.group import Group, Part, SharedGroup
 from kgsvc.search.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
-from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
+from kgsvc.stores.search_protocol import Changes, SearchStore
 
 _log = logging.getLogger("kgsvc.search")
 T = TypeVar("T")
-Page = Changes | TextChanges
 
 _ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
 _BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
 _REST = 1  # times as long as a page took does such a load rest where others search, and at most
-_GIVING_WAY_S = 0.2  # and so long before a page while a search does without an index
+_HEAD_START_S = 0.3  # of a search that does without an index; later ones are given as long as a page took
 _LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
 
 
@@ -154,11 +152,11 @@ class IndexCache:
         entry = self._entry(group_id)
         entry.awaited += 1
         try:
-            async with entry.lock:
+            async with entry.lock, self._pages() as pages:
                 for part in left:
                     await self._look(entry, part)
                     if entry.group.part(part).rev:
-                        await self._page(entry, part, heads[group_id])
+                        await self._page(entry, part, heads[group_id], pages)
         finally:
             entry.awaited -= 1
         self._account(entry)
@@ -186,19 +184,21 @@ class IndexCache:
 
     async def _load(self, entry: SharedGroup, parts: Sequence[Part], head: GroupHead) -> None:
         """Page by page, so that what is there already can be searched between two of them."""
-        for part in parts:
-            async with entry.lock:
-                await self._look(entry, part)
-            more = True
-            while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
-                if self._serving and not entry.awaited:
-                    await self._rest(_GIVING_WAY_S)
-                asked, began = self._asked, asyncio.get_running_loop().time()
+        async with self._pages() as pages:
+            for part in parts:
                 async with entry.lock:
-                    more = await self._page(entry, part, head)
-                self._account(entry)
-                if more and not entry.awaited and self._asked > asked:
-                    await self._rest(rest_s(asyncio.get_running_loop().time() - began))
+                    await self._look(entry, part)
+                more, pause_s = True, _HEAD_START_S
+                while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
+                    if self._serving and not entry.awaited:
+                        await self._rest(pause_s)
+                    asked, began = self._asked, asyncio.get_running_loop().time()
+                    async with entry.lock:
+                        more = await self._page(entry, part, head, pages)
+                    self._account(entry)
+                    pause_s = asyncio.get_running_loop().time() - began
+                    if more and not entry.awaited and self._asked > asked:
+                        await self._rest(rest_s(pause_s))
 
     @contextmanager
     def serving(self) -> Iterator[None]:
@@ -285,18 +285,23 @@ class IndexCache:
         """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
         if entry.covers(head, parts):
             return
-        for part in parts:
-            await self._look(entry, part)
-            while await self._page(entry, part, head):
-                pass
+        async with self._pages() as pages:
+            for part in parts:
+                await self._look(entry, part)
+                while await self._page(entry, part, head, pages):
+                    pass
         self._account(entry)
 
-    async def _page(self, entry: SharedGroup, part: Part, head: GroupHead) -> bool:
+    def _pages(self) -> Pages:
+        return Pages(self._store, self._settings.store_timeout_s)
+
+    async def _page(self, entry: SharedGroup, part: Part, head: GroupHead, pages: Pages) -> bool:
         """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more."""
         group = entry.group
         if not group.covers(part, head.epoch, head.rev):
             held = group.part(part)
-            changes = await self._changes(entry, held)
+            limit = self._settings.load_page
+            changes = await pages.after(held, limit if entry.awaited else min(limit, _BEHIND_PAGE), head)
             if (held.rev or len(held)) and changes.head.epoch != held.epoch:
                 group.empty(part)
                 entry.complete.discard(part)
@@ -310,22 +315,13 @@ class IndexCache:
             self._keeper.keep_if_due(entry, part)
         return False
 
-    async def _changes(self, entry: SharedGroup, held: GroupIndex | GroupTexts) -> Page:
-        limit, group_id = self._settings.load_page, held.group_id
-        if not entry.awaited:
-            limit = min(limit, _BEHIND_PAGE)
-        timeout_s = self._settings.store_timeout_s
-        if isinstance(held, GroupIndex):
-            return await in_time(self._store.changes(group_id, held.rev, limit), timeout_s)
-        texts = self._store.text_changes(group_id, held.rev, limit, after_uuid=held.uuid)
-        return await in_time(texts, timeout_s)
-
     async def _caught_up(self, entry: SharedGroup, part: Part) -> bool:
         """Bring a part up to what the store has now; False: the store does not know the group."""
         group_id = entry.group.group_id
         heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
-        while group_id in heads and await self._page(entry, part, heads[group_id]):
-            pass
+        async with self._pages() as pages:
+            while group_id in heads and await self._page(entry, part, heads[group_id], pages):
+                pass
         return group_id in heads
 
     def _account(self, entry: SharedGroup) -> None:

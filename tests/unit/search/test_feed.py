@@ -1,4 +1,5 @@
-"""Reads of group records are shared by who waits for one, and by nobody who came after it began."""
+"""Reads of group records are shared by who waits for one, and by nobody who came after it began. Pages of
+changes are read ahead."""
 
 import asyncio
 from collections.abc import Collection
@@ -7,7 +8,9 @@ import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.search.heads import GroupHeads
+from kgsvc.search.feed import GroupHeads, Page, Pages
+from kgsvc.search.group_index import GroupIndex
+from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 
 SOON_S = 5.0
@@ -116,3 +119,77 @@ async def test_of_no_groups_nothing_is_read() -> None:
     gate = Gate()
     assert await GroupHeads(gate, SOON_S).of([]) == {}
     assert gate.asked == []
+
+
+class Shelf(ModelStore):
+    """A store of four revisions, a page for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[int] = []
+        self.fails_at = -1
+        self.slow_at = -1
+
+    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
+        """The revision after `after_rev`, at once, never or not at all."""
+        self.read.append(after_rev)
+        if after_rev == self.fails_at:
+            raise StoreUnavailable("away")
+        if after_rev == self.slow_at:
+            await asyncio.get_running_loop().create_future()
+        return Changes(HEAD, (), (), after_rev + 1, after_rev + 1 < HEAD.rev)
+
+
+HEAD = GroupHead("g", 4, epoch=1)
+
+
+def changes(page: Page) -> Changes:
+    """A page of facts."""
+    assert isinstance(page, Changes)
+    return page
+
+
+async def settled() -> None:
+    """Let tasks that wait for nothing run."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_the_next_page_is_read_while_the_last_is_applied() -> None:
+    store, index = Shelf(), GroupIndex("g")
+    async with Pages(store, SOON_S) as pages:
+        for rev in range(4):
+            page = changes(await pages.after(index, 10, HEAD))
+            await settled()
+            assert page.upto_rev == rev + 1
+            assert store.read == list(range(min(rev + 2, 4))), "one ahead, and none behind the last"
+            index.apply(page)
+    assert index.rev == 4
+
+
+async def test_nothing_is_read_beyond_the_head_that_is_wanted() -> None:
+    store, index = Shelf(), GroupIndex("g")
+    async with Pages(store, SOON_S) as pages:
+        await pages.after(index, 10, GroupHead("g", 1, epoch=1))
+        await settled()
+    assert store.read == [0]
+
+
+async def test_a_part_that_somebody_else_advanced_gets_the_page_that_it_needs() -> None:
+    store, index = Shelf(), GroupIndex("g")
+    store.slow_at = 1
+    async with Pages(store, SOON_S) as pages:
+        index.apply(changes(await pages.after(index, 10, HEAD)))
+        index.rev = 2
+        assert changes(await pages.after(index, 10, HEAD)).upto_rev == 3
+
+
+async def test_a_page_that_failed_ahead_fails_for_who_needs_it_only() -> None:
+    store, index = Shelf(), GroupIndex("g")
+    store.fails_at = 1
+    async with Pages(store, SOON_S) as pages:
+        index.apply(changes(await pages.after(index, 10, HEAD)))
+        await settled()
+    async with Pages(store, SOON_S) as pages:
+        with pytest.raises(StoreUnavailable):
+            await pages.after(index, 10, HEAD)
