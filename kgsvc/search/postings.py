@@ -6,7 +6,6 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from kgsvc.domain.model.graph import keyword_text
 from kgsvc.domain.text import is_cjk, tokens
 from kgsvc.domain.words import prefix_word, term_word
-from kgsvc.search.arrays import Arrays, Frozen, Live
+from kgsvc.search.arrays import Arrays, Frozen
 from kgsvc.search.word_blocks import COUNT_BITS as _COUNT_BITS
 from kgsvc.search.word_blocks import MAX_COUNT, Block, Packed, Rows, WordBlocks
 
@@ -97,12 +96,8 @@ class Postings:
     def freeze(self) -> Frozen:
         """See kgsvc.search.arrays: the lists become a block."""
         lists = {term: postings.tobytes() for term, postings in self._lists.items()}
-        blocks = self._blocks
-
-        def arrays() -> Mapping[str, NDArray[Any] | Live]:
-            return blocks.freeze(_block_of(lists))()
-
-        return arrays
+        blocks = self._blocks.freeze()
+        return lambda: blocks(_block_of(lists))
 
     def take(self, arrays: Arrays) -> None:
         """What was frozen, in the place of what there is. Raises LookupError."""

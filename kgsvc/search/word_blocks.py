@@ -7,14 +7,14 @@ each some times as large as the next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.arrays import Arrays, Frozen, part_of
+from kgsvc.search.arrays import Arrays, part_of
 
 Words = NDArray[np.uint64]
 Packed = NDArray[np.uint32]  # the row above, the count below, as in a posting list
@@ -111,15 +111,20 @@ class WordBlocks:
         parts = (block.find(word) for block in self._blocks)
         return [found for found in parts if len(found)]
 
-    def freeze(self, more: Block | None) -> Frozen:
-        """See kgsvc.search.arrays; with one more block. A block says no more of rows that are gone."""
+    def freeze(self) -> Callable[[Block | None], Arrays]:
+        """The arrays of the blocks as they are now, and of one more (kgsvc.search.arrays).
+
+        A block says no more of rows that are gone.
+        """
         blocks = [
             replace(each, gone=None if each.gone is None else each.gone.copy()) for each in self._blocks
         ]
-        blocks += [] if more is None else [more]
-        return lambda: {
-            f"{at}.{name}": array for at, each in enumerate(blocks) for name, array in each.arrays().items()
-        }
+
+        def arrays(more: Block | None) -> Arrays:
+            every = enumerate(blocks if more is None else [*blocks, more])
+            return {f"{at}.{name}": array for at, each in every for name, array in each.arrays().items()}
+
+        return arrays
 
     def take(self, arrays: Arrays) -> None:
         """What was frozen, in the place of what there is. Raises LookupError."""

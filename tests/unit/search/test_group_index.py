@@ -3,15 +3,19 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsvc.search.arrays import Frozen, Live
 from kgsvc.search.fact_scope import find_facts
 from kgsvc.search.group_index import GroupIndex, unpack
 from kgsvc.search.plans import Method
 from kgsvc.search.pool import Found
 from kgsvc.stores.search_protocol import IndexedFact
+from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, SPACE, asked, fact, indexed, page, patient, vector
+from tests.unit.search.test_following import NODES, QUERIES, World
 
 NORTH = np.frombuffer(vector(1, 0, 0, 0), "<f4")
 
@@ -159,3 +163,39 @@ def test_display_fields_are_the_facts_own(rows: list[IndexedFact]) -> None:
     shown = ask(index_of(*rows), "knows").packed
     by_uuid = {row.fact.uuid: row.fact for row in rows}
     assert all(unpack(packed) == by_uuid[uuid] for (uuid, _), packed in shown.items())
+
+
+async def followed(index: GroupIndex, store: ModelStore) -> GroupIndex:
+    """The index with all that the store has."""
+    index.apply(await store.changes("g", index.rev, 1_000))
+    return index
+
+
+def thawed(frozen: Frozen, epoch: int, rev: int) -> GroupIndex:
+    """What was frozen, as if from a file that is written now."""
+    index = GroupIndex("g", SPACE, 4)
+    now = frozen().items()
+    index.take({name: a.column.data[: a.rows].copy() if isinstance(a, Live) else a for name, a in now})
+    index.epoch, index.rev = epoch, rev
+    return index
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_changes_between_freezing_and_writing_leave_the_file_as_it_was(seed: int) -> None:
+    world = World(seed)
+    for _ in range(10):
+        await world._write("g")
+    first = await followed(GroupIndex("g", SPACE, 4), world.store)
+    index = thawed(first.freeze(), first.epoch, first.rev)
+    frozen, epoch, rev = index.freeze(), index.epoch, index.rev
+    for _ in range(5):
+        await world._write("g")
+        await world._remove("g")
+    await followed(index, world.store)
+    late = await followed(thawed(frozen, epoch, rev), world.store)
+    fresh = await followed(GroupIndex("g", SPACE, 4), world.store)
+    for query in QUERIES:
+        for center in (None, *NODES):
+            expected = ask(fresh, query, center=center)
+            assert ask(index, query, center=center) == expected
+            assert ask(late, query, center=center) == expected
