@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,8 +91,12 @@ class Postings:
             return np.empty(0, np.uint32)
         if len(found) == 1:
             return found[0]
+        found.sort(key=lambda postings: int(postings[0]))
         together = np.concatenate(found)
-        return _summed(together) if by_prefix else np.sort(together)
+        if by_prefix:
+            return _summed(together)
+        apart = all(one[-1] < next_one[0] for one, next_one in pairwise(found))
+        return together if apart else np.sort(together, kind="stable")  # which merges what is in order
 
     def freeze(self) -> Frozen:
         """See kgsvc.search.arrays: the lists become a block."""
