@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.claims import BEHIND, Drafted
+from kgsvc.models.rules.claims import BEHIND
 from kgsvc.models.rules.days import make_day, ms_of
-from kgsvc.models.rules.lexicon import KIN, ORGANISATION_WORDS, PLACE_WORDS, ROLES, WORK_WORDS
+from kgsvc.models.rules.english import KIN, ORGANISATION_WORDS, PLACE_WORDS, ROLES, WORK_WORDS
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import screaming
-from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.text import word_set
 
 _MADE = {
@@ -56,8 +56,6 @@ _NO_ROLE = word_set(
 )
 _SITES = ORGANISATION_WORDS | PLACE_WORDS | word_set("located village hamlet municipality commune situated")
 _LIES = re.compile(rf"(?<![^ ])(?:{'|'.join(_SITES)}) in (N\d+)(?![^ ])")
-
-Told = tuple[Drafted, str]
 
 
 def told_of(line: Line, scene: Scene) -> Iterator[Told]:

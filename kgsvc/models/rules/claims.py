@@ -5,17 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.models.rules.lexicon import INTERJECTIONS, KIN, PLACES, PREPOSITIONS, STOP, VAGUE
+from kgsvc.models.rules.english import (
+    FORMS,
+    INTERJECTIONS,
+    KIN,
+    PLACES,
+    PREPOSITIONS,
+    STOP,
+    VAGUE,
+    Tense,
+    begins,
+    ends,
+    last_ms,
+    tense_of,
+    told_at,
+)
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
-from kgsvc.models.rules.scene import NodeDraft, Scene
-from kgsvc.models.rules.tenses import Tense, begins, ends, last_ms, tense_of, told_at
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
-from kgsvc.models.rules.verbs import FORMS
 
 # Before a claim: who says so is not sure, or says that others say so.
 _UNSURE = listed("unsure", word_set)
@@ -46,18 +57,6 @@ _NO_THINGS = (
         "to me you it them him her us this that more n't go see be being back last game games lot way thing"
     )
 )
-
-
-class Drafted(NamedTuple):
-    """A statement without its words."""
-
-    relation: str
-    kind: FactKind
-    source: NodeDraft
-    target: NodeDraft
-    polarity: Polarity = Polarity.ASSERTS
-    valid_ms: int | None = None
-    invalid_ms: int | None = None
 
 
 @dataclass(slots=True)

@@ -12,10 +12,9 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
-from kgsvc.models.rules.corrections import Told
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.records import read_json
-from kgsvc.models.rules.scene import Scene
+from kgsvc.models.rules.scene import Scene, Told
 from kgsvc.models.rules.speakers import cast_of, enter, speaker_of, turns_of
 from kgsvc.models.rules.text import cleaned
 

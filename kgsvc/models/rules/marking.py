@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kgsvc.models.rules.lexicon import KIN, type_of
+from kgsvc.models.rules.english import KIN, type_of
 from kgsvc.models.rules.names import Name, find_names
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import Word, words_of

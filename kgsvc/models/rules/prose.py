@@ -12,20 +12,18 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.articles import told_of
-from kgsvc.models.rules.claims import Claims, Drafted, Found
-from kgsvc.models.rules.corrections import Told, corrected, is_correction
+from kgsvc.models.rules.claims import Claims, Found
+from kgsvc.models.rules.english import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE, nearer
 from kgsvc.models.rules.intents import intent_of
-from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
+from kgsvc.models.rules.names import read_aliases
 from kgsvc.models.rules.relations import screaming
-from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
-from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, sentences_of, unruled
-from kgsvc.models.rules.wording import restated
+from kgsvc.models.rules.wording import corrected, is_correction, restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.lexicon import KIN, ROLES
+from kgsvc.models.rules.english import FORMS, KIN, ROLES
 from kgsvc.models.rules.text import mapping
-from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
