@@ -137,12 +137,16 @@ class Resolver(Model, Protocol):
         """
 
 
+NAME_CHARS = 80  # of what some summaries have in common
+SUMMARY_CHARS = 500
+
+
 @dataclass(frozen=True, slots=True)
 class Gist:
     """What some summaries have in common: a name and one summary."""
 
-    name: str  # at most 80 characters
-    summary: str  # at most 500 characters
+    name: str  # at most NAME_CHARS
+    summary: str  # at most SUMMARY_CHARS
 
 
 class Summariser(Model, Protocol):

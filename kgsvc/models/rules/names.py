@@ -317,8 +317,8 @@ _CALLED = re.compile(rf"\b(?:The )?{_FULL}(?:,| \() ?(?:{_KNOWN_AS}|{_THEY_CALL}
 
 
 def read_aliases(scene: Scene, sentence: str) -> None:
-    """Add the further names that a sentence gives to its speaker and to what it names: facts RENAMED_TO the name
-    that stays shown, which make one entity of the two."""
+    """Add the further names that a sentence gives to its speaker and to what it names. Each is a fact
+    RENAMED_TO the name that stays shown: the two become one entity."""
     if _SIGNS.search(sentence) is None:
         return
     for match in _OWN.finditer(sentence) if scene.speaker is not None else ():
