@@ -4,9 +4,15 @@ Text and Markdown are only decoded.
 Other formats are read by libraries in C, each file in a process of its own.
 """
 
-from kgsvc.documents.reading.formats import SUFFIXES, Format, format_of
+from kgsvc.documents.reading.formats import (
+    SUFFIXES,
+    DocumentText,
+    Format,
+    ReadingLimits,
+    Unreadable,
+    format_of,
+)
 from kgsvc.documents.reading.reader import Reader, size_of
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Unreadable
 
 __all__ = [
     "SUFFIXES",

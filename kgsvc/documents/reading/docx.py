@@ -15,8 +15,8 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
 
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
 from kgsvc.domain.limits import MIB
 
 _MOST_PARTS = 10_000

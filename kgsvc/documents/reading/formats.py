@@ -1,11 +1,14 @@
-"""Which format a file has: by its media type, else by the end of its name; its first bytes must agree."""
+"""Which files are read: the format that one has, what reading it gives and may take, and how it fails."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from kgsvc.documents.reading.text import Refused
+from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import MIB, Range
 
 
 class Format(StrEnum):
@@ -51,7 +54,7 @@ _SIGNATURES = (  # first bytes of what is often named wrongly
 
 
 def format_of(name: str, media_type: str, beginning: bytes) -> Format:
-    """The format of a file by its media type; if that is empty or unknown, by its name.
+    """The format of a file by its media type; if that is empty or unknown, by the end of its name.
 
     Raises Refused: none that is read, or `beginning`, the file's first 1024 bytes, contradicts it.
     """
@@ -79,3 +82,41 @@ def charset_of(media_type: str) -> str:
     """The charset that a media type names, as in "text/html; charset=utf-8"; else ""."""
     found = re.search(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", media_type, re.IGNORECASE)
     return found[1] if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """The text of a file, with headings, lists, tables and code as Markdown writes them.
+
+    `pages` are the character offsets at which the pages begin, the first at 0; empty for formats without
+    pages. A page without text begins where the one before it ends. `title` is what the file itself says.
+    """
+
+    text: str
+    pages: tuple[int, ...] = ()
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """How much reading one file may take; a file that needs more is refused, and nothing else suffers."""
+
+    file_bytes: int = 64 * MIB
+    text_chars: int = 16 * MIB  # of the text that comes out of an HTML, PDF or DOCX file
+    pages: int = 5_000
+    deadline_s: int = 60  # of computing, and by the clock
+    memory_bytes: Annotated[int, Range(128 * MIB)] = 512 * MIB  # of the process that reads
+    at_once: int = 2  # files that are read at the same time
+
+
+class Unreadable(KgError):
+    """A file cannot be read. `name` is the file, `reason` says why, in words for whoever sent it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class Refused(Exception):
+    """Why a file is not read, said where its name is not known."""

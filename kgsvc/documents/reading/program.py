@@ -11,8 +11,7 @@ import logging
 import sys
 
 from kgsvc.documents.confined import confine
-from kgsvc.documents.reading.formats import Format
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
+from kgsvc.documents.reading.formats import DocumentText, Format, ReadingLimits, Refused
 
 
 def read(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:

@@ -1,29 +1,40 @@
-"""Reads files. What libraries in C read, they read in a process of its own: a hostile file fails alone."""
+"""Reads files. Text and Markdown are only decoded. What libraries in C read, they read in a process of its
+own (program.py): a hostile file fails alone.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import os
 import re
 import signal
 from asyncio.subprocess import PIPE
-from collections.abc import Callable
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 from kgsvc.documents import confined
-from kgsvc.documents.reading.formats import Format, charset_of, format_of
-from kgsvc.documents.reading.plain import read_markdown, read_text
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused, Unreadable
+from kgsvc.documents.reading.formats import (
+    DocumentText,
+    Format,
+    ReadingLimits,
+    Refused,
+    Unreadable,
+    charset_of,
+    format_of,
+)
 from kgsvc.domain.limits import MIB
 from kgsvc.runtime import REQUEST_BYTES, offload
 
 _BEGINNING = 1024  # bytes by which a format is told
 _LIBRARIES = {Format.HTML: "selectolax", Format.PDF: "pypdfium2", Format.DOCX: "docx"}
-_PLAIN = {Format.TEXT: read_text, Format.MARKDOWN: read_markdown}
+_PLAIN = {Format.TEXT, Format.MARKDOWN}
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+# What pages that name an old charset mean by it, as browsers read them.
+_MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
 class Reader:
@@ -63,7 +74,7 @@ class Reader:
             raise Refused("is empty")
         kind, charset = format_of(name, media_type, beginning), charset_of(media_type)
         if kind in _PLAIN:
-            return await offload(size / REQUEST_BYTES, _decoded_as, _PLAIN[kind], data, charset)
+            return await offload(size / REQUEST_BYTES, _plain, data, charset, kind)
         if find_spec(_LIBRARIES[kind]) is None:
             raise Refused(
                 f"{kind} is read with an extra that is not installed: pip install 'kgsvc[documents]'"
@@ -71,7 +82,7 @@ class Reader:
         asked = {"format": kind, "charset": charset, "limits": asdict(self._limits)}
         async with self._turns:
             answer = await self._run(json.dumps(asked), data, kind)
-        return await offload(len(answer) / REQUEST_BYTES, _decoded, answer)
+        return await offload(len(answer) / REQUEST_BYTES, _answered, answer)
 
     async def _run(self, asked: str, data: bytes | IO[bytes], kind: Format) -> bytes:
         program = "kgsvc.documents.reading.program"
@@ -119,25 +130,57 @@ def size_of(data: bytes | IO[bytes]) -> int:
     return size
 
 
-def _decoded_as(
-    read: Callable[[bytes, str], DocumentText], data: bytes | IO[bytes], charset: str
-) -> DocumentText:
-    if not isinstance(data, bytes):
-        data.seek(0)
-        data = data.read()
-    if data.isspace():
-        raise Refused("is empty")
-    return read(data, charset)
-
-
 def _content(path: Path, most: int) -> bytes:
     with path.open("rb") as file:
         return file.read(most)
 
 
-def _decoded(answer: bytes) -> DocumentText:
+def _answered(answer: bytes) -> DocumentText:
     head, _, text = answer.partition(b"\n")
     about = json.loads(head)
     if "refused" in about:
         raise Refused(about["refused"])
     return DocumentText(text.decode(), tuple(about["pages"]), about["title"])
+
+
+def _plain(data: bytes | IO[bytes], charset: str, kind: Format) -> DocumentText:
+    """Text and Markdown as they stand; the title of Markdown is its first heading of the first level."""
+    if not isinstance(data, bytes):
+        data.seek(0)
+        data = data.read()
+    if data.isspace():
+        raise Refused("is empty")
+    text = decoded(data, charset)
+    return DocumentText(text, title=_first_heading(text) if kind is Format.MARKDOWN else None)
+
+
+def decoded(data: bytes, charset: str) -> str:
+    """The text of `data`, by its byte order mark, else by `charset`, else as UTF-8. Raises Refused."""
+    mark = next(filter(data.startswith, _MARKS), b"")
+    charset = _MARKS.get(mark) or charset or "utf-8"
+    try:
+        encoding = codecs.lookup(charset).name
+        text = data[len(mark) :].decode(_MEANT.get(encoding, encoding))
+    except LookupError:
+        raise Refused(f"is written in {charset[:40]}, an encoding that is not known here") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"is not {_named(encoding)} (byte {error.start:,})") from None
+    if "\0" in text:
+        raise Refused("holds NUL characters: it is no text, or UTF-16 without a byte order mark")
+    return text
+
+
+def _named(encoding: str) -> str:
+    return "UTF-8, nor UTF-16 with a byte order mark" if encoding == "utf-8" else encoding.upper()
+
+
+def _first_heading(text: str) -> str | None:
+    """The first `# ` line that does not stand in a code fence."""
+    fence = ""
+    for line in text.splitlines():
+        mark = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and (heading := re.match(r" {0,3}#[ \t]+(.+?)[ \t#]*$", line)):
+            return heading[1]
+    return None
