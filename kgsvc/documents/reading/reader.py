@@ -1,15 +1,20 @@
 """Reads files. Text and Markdown are only decoded. What libraries in C read, they read in a process of its
-own (program.py): a hostile file fails alone.
+own: a hostile file fails alone.
+
+Such a process runs this module as a program, with a JSON object as its only argument: format, charset and
+limits. The file's bytes are its standard input. Its standard output is a line of JSON, {"pages", "title"}
+with the text after it, or {"refused"}. Any other end means that the file is damaged.
 """
 
 from __future__ import annotations
 
 import asyncio
-import codecs
 import json
+import logging
 import os
 import re
 import signal
+import sys
 from asyncio.subprocess import PIPE
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -24,6 +29,7 @@ from kgsvc.documents.reading.formats import (
     Refused,
     Unreadable,
     charset_of,
+    decoded,
     format_of,
 )
 from kgsvc.domain.limits import MIB
@@ -32,9 +38,6 @@ from kgsvc.runtime import REQUEST_BYTES, offload
 _BEGINNING = 1024  # bytes by which a format is told
 _LIBRARIES = {Format.HTML: "selectolax", Format.PDF: "pypdfium2", Format.DOCX: "docx"}
 _PLAIN = {Format.TEXT, Format.MARKDOWN}
-_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# What pages that name an old charset mean by it, as browsers read them.
-_MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
 class Reader:
@@ -85,7 +88,7 @@ class Reader:
         return await offload(len(answer) / REQUEST_BYTES, _answered, answer)
 
     async def _run(self, asked: str, data: bytes | IO[bytes], kind: Format) -> bytes:
-        program = "kgsvc.documents.reading.program"
+        program = "kgsvc.documents.reading.reader"
         if not isinstance(data, bytes):
             data.flush()
             os.lseek(data.fileno(), 0, os.SEEK_SET)  # `seek` may only move within what is buffered
@@ -154,26 +157,6 @@ def _plain(data: bytes | IO[bytes], charset: str, kind: Format) -> DocumentText:
     return DocumentText(text, title=_first_heading(text) if kind is Format.MARKDOWN else None)
 
 
-def decoded(data: bytes, charset: str) -> str:
-    """The text of `data`, by its byte order mark, else by `charset`, else as UTF-8. Raises Refused."""
-    mark = next(filter(data.startswith, _MARKS), b"")
-    charset = _MARKS.get(mark) or charset or "utf-8"
-    try:
-        encoding = codecs.lookup(charset).name
-        text = data[len(mark) :].decode(_MEANT.get(encoding, encoding))
-    except LookupError:
-        raise Refused(f"is written in {charset[:40]}, an encoding that is not known here") from None
-    except UnicodeDecodeError as error:
-        raise Refused(f"is not {_named(encoding)} (byte {error.start:,})") from None
-    if "\0" in text:
-        raise Refused("holds NUL characters: it is no text, or UTF-16 without a byte order mark")
-    return text
-
-
-def _named(encoding: str) -> str:
-    return "UTF-8, nor UTF-16 with a byte order mark" if encoding == "utf-8" else encoding.upper()
-
-
 def _first_heading(text: str) -> str | None:
     """The first `# ` line that does not stand in a code fence."""
     fence = ""
@@ -184,3 +167,37 @@ def _first_heading(text: str) -> str | None:
         elif not fence and (heading := re.match(r" {0,3}#[ \t]+(.+?)[ \t#]*$", line)):
             return heading[1]
     return None
+
+
+def _read_by_library(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
+    """The text of `data`. Raises Refused, and whatever the libraries raise."""
+    if kind is Format.HTML:
+        from kgsvc.documents.reading.html import read_html
+
+        return read_html(data, charset, limits)
+    if kind is Format.PDF:
+        from kgsvc.documents.reading.pdf import read_pdf
+
+        return read_pdf(data, limits)
+    from kgsvc.documents.reading.docx import read_docx
+
+    return read_docx(data, limits)
+
+
+def main() -> None:
+    """Read what stands on standard input."""
+    asked = json.loads(sys.argv[1])
+    limits = ReadingLimits(**asked["limits"])
+    logging.disable()
+    confined.confine(limits.memory_bytes, limits.deadline_s)
+    try:
+        found = _read_by_library(Format(asked["format"]), sys.stdin.buffer.read(), asked["charset"], limits)
+    except Refused as error:
+        sys.stdout.write(json.dumps({"refused": str(error)}))
+        return
+    sys.stdout.buffer.write(json.dumps({"pages": found.pages, "title": found.title}).encode() + b"\n")
+    sys.stdout.buffer.write(found.text.encode())
+
+
+if __name__ == "__main__":
+    main()

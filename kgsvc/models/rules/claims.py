@@ -128,7 +128,7 @@ class Claims:
         name_last = bool(groups.get("o") or groups.get("p")) and is_mark(self.marks[after - 1])
         if name_last and behind and behind not in BEHIND and behind[:1] not in "TA":
             return False
-        return behind != "or" and "or" not in self.marks[after : after + 1]
+        return behind != "or"
 
     def _behind(self, marks: tuple[str, ...], at: int) -> int:
         """Where the part of the sentence begins that the last of `marks` before a place opens."""

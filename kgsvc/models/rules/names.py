@@ -339,9 +339,8 @@ def _is_form(alias: str, whose: NodeDraft | None) -> bool:
 
 
 def _add(scene: Scene, alias: str, full: NodeDraft | None, sentence: str) -> None:
-    ordinary = (
-        alias.lower() in CALENDAR or alias.lower() in COMMON or alias.lower() in STOP
-    )  # "call me Monday"
+    low = alias.lower()
+    ordinary = low in CALENDAR or low in COMMON or low in STOP  # "call me Monday"
     node = None if full is None or ordinary else scene.node(alias, full.type)
     if node is not None and full is not None and node is not full:
         fact = f"{scene.speaker.name}: {sentence}" if scene.speaker is not None else sentence

@@ -50,7 +50,6 @@ class _Passage:
     substance: int = 0
     asked: bool = True
     when: int | None = None
-
     length: int = 0
 
 
@@ -188,10 +187,9 @@ class _Reader:
 
     def _add(self, each: Drafted, text: str) -> None:
         self.kept = True
-        fits = len(text) <= self.scene.limits.fact
         edge = ExtractedEdge(
             each.relation,
-            text if fits else text[: self.scene.limits.fact],
+            text[: self.scene.limits.fact],
             each.source.ref,
             each.target.ref,
             each.valid_ms,

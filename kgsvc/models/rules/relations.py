@@ -69,9 +69,8 @@ _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, ke
 _THING = r"(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
 _STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| most|$)"
-_ANY = _THING.replace(
-    "(?:the )?", "(?:a |an )?"
-)  # "I love the vibe" tells no taste: it is about something here
+# "I love the vibe" tells no taste: it is about something here.
+_ANY = _THING.replace("(?:the )?", "(?:a |an )?")
 # What somebody or something has a value of, and the relation that says so.
 ATTRIBUTES = {
     words.replace("_", " "): f"HAS_{name}"
