@@ -181,7 +181,7 @@ class OpenAIExtractor(ChatUser):
     async def _ask_half(
         self, part: _Part, asked: Asked, nodes: Sequence[ExtractedNode] = ()
     ) -> tuple[Checked, Usage]:
-        known = _shown(nodes)
+        known = prompts.shown(nodes)
 
         def read(answer: object) -> Checked:
             other = {"edges": []} if asked is Asked.NODES else {"nodes": known}
@@ -220,7 +220,7 @@ class OpenAIExtractor(ChatUser):
         return Extracted(found, usage, shown(warnings))
 
     async def _look_again(self, part: _Part, found: Extraction) -> tuple[Checked, Usage]:
-        known = _shown(found.nodes)
+        known = prompts.shown(found.nodes)
 
         def read(answer: object) -> Checked:
             if isinstance(answer, dict) and isinstance(answer.get("nodes"), list):
@@ -246,10 +246,6 @@ def shown(warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
 
 def _below(path: str, warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
     return tuple(replace(warning, path=path + warning.path) for warning in warnings)
-
-
-def _shown(nodes: Iterable[ExtractedNode]) -> list[dict[str, str]]:
-    return [{"ref": node.ref, "name": node.name, "type": node.type} for node in nodes]
 
 
 def _form(part: _Part) -> AnswerForm:

@@ -115,7 +115,7 @@ class Claims:
                 before = self.marks[first - 2]
             elif before in ("the", "our"):
                 before = ""
-            bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
+            bound = not before or before in _BEFORE or is_mark(before, "T")
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
             among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
@@ -187,7 +187,7 @@ class Claims:
             return self.scene.antecedent("it")
         words = text.split(" ")
         if is_mark(words[-1]):
-            return self.line.names[int(words[-1][1:])]
+            return self.line.name(words[-1])
         speaker = self.scene.speaker
         kin = self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
         if kin is not None:
@@ -200,7 +200,7 @@ class Claims:
         end = after
         while end < len(self.marks) and not self._opens(end):
             end += 1
-        times = [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[:1] == "T" and is_mark(m)]
+        times = [self.line.time(mark) for mark in self.marks[start:end] if is_mark(mark, "T")]
         return times, self.line.words(start, end).lower()
 
     def _opens(self, at: int) -> bool:
@@ -237,7 +237,7 @@ class Claims:
         text = match.groupdict().get(group) or match.groupdict().get(f"{group}2") or ""
         more = match.groupdict().get("more") or match.groupdict().get("more2") or ""
         for word in (*text.split(" "), *more.split(" ")):
-            draft = self.line.names[int(word[1:])] if is_mark(word) and word[0] == "N" else None
+            draft = self.line.name(word) if is_mark(word, "N") else None
             if draft is not None:
                 yield draft
 
@@ -257,8 +257,8 @@ class Claims:
                 yield draft
 
     def _thing(self, text: str, first: int, kind: str) -> NodeDraft | None:
-        if is_mark(text) and text[0] == "N":
-            return self.line.names[int(text[1:])]
+        if is_mark(text, "N"):
+            return self.line.name(text)
         return self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
 
     def _shaped(
@@ -368,9 +368,10 @@ class Claims:
             thing = match.groupdict().get("thing")
             relation = f"HAS_{screaming(thing)}_PRICE" if thing else ATTRIBUTES.get(attribute, "")
             relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
-        if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
+        time = self.line.time(value) if value[0] == "T" else None
+        if time is not None and time.begin_ms is None:
             return
-        when_told = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
+        when_told = [each for each in times if each is not time]
         when = begins(when_told, self.scene.reference_ms, True)
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(

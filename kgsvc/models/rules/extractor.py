@@ -53,12 +53,13 @@ def extract_one(request: ExtractionRequest, limits: Limits) -> Extracted:
 
 def _read(request: ExtractionRequest, limits: Limits) -> Scene:
     episode = replace(request.episode, body=cleaned(request.episode.body))
+    request = replace(request, episode=episode)
     scene = Scene(limits, episode.reference_ms, len(episode.body))
-    cast = cast_of(replace(request, episode=episode))
+    cast = cast_of(request)
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene
     for turn in turns_of(episode):
-        said = partial(_told_before, replace(request, episode=episode), limits, turn.speaker)
+        said = partial(_told_before, request, limits, turn.speaker)
         read_text(scene, enter(scene, cast, turn, episode), cast, said)
     return scene
 

@@ -53,7 +53,7 @@ def _requirement(line: Line, scene: Scene) -> Found | None:
     subject = match["s"] or ""
     if not KIN.isdisjoint(subject.split(" ")):
         return None
-    named = line.names[int(subject.split("N")[1])] if "N" in subject else None
+    named = line.name(subject.removeprefix("the ")) if "N" in subject else None
     if named is not None and named.type in ("Person", "Location"):
         return None
     whole = named is None and subject != "we" and match.re is _REQUIRED

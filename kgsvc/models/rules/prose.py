@@ -293,7 +293,7 @@ def _spaced(sentence: str) -> str:
 def _is_vocative(line: Line) -> bool:
     """ "Thanks, Carol!": a name that is only addressed."""
     marks = line.text.split(" ")
-    at = next((n for n, m in enumerate(marks) if m[:1] == "N" and is_mark(m)), -1)
+    at = next((n for n, m in enumerate(marks) if is_mark(m, "N")), -1)
     before, behind = marks[at - 1] if at > 0 else ",", marks[at + 1] if at + 1 < len(marks) else "."
     return at >= 0 and (before == "," or before in INTERJECTIONS) and behind in (",", "!", ".", "?", "-")
 

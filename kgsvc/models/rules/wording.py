@@ -110,10 +110,10 @@ def corrected(line: Line, scene: Scene, told: Sequence[Told]) -> Iterator[Told]:
     meant = _MEANT.match(line.text)
     held = [each for each in told if each[0].polarity is Polarity.ASSERTS]
     if pair is not None:
-        old, new = line.names[int(pair["old"][1:])], line.names[int(pair["new"][1:])]
+        old, new = line.name(pair["old"]), line.name(pair["new"])
         found = [each for each in held if old is not None and each[0].target.name == old.name]
     elif meant is not None and meant["new"][0] == "N":
-        old, new = None, line.names[int(meant["new"][1:])]
+        old, new = None, line.name(meant["new"])
         found = [each for each in held if each[0].target is not each[0].source]
     else:
         yield from _another_date(line, scene, held, meant)
@@ -145,7 +145,7 @@ def _another_date(
     draft, words = values[0]
     source, target = (scene.node(each.name, each.type) for each in (draft.source, draft.target))
     dates = find_times(words, scene.reference_ms)
-    time = line.times[int(meant["new"][1:])]
+    time = line.time(meant["new"])
     if len(dates) == 1 and source is not None and target is not None:
         said = line.sentence[time.start : time.end].removeprefix("on ")
         was = words[dates[0].start : dates[0].end]
