@@ -168,15 +168,15 @@ class Claims:
             if found and first and found[-1].subject[0] >= 0 and not liking:
                 return found[-1].who, (first, first)
             verb = FORMS.get((groups.get("verb") or "").split(" ")[0])
-            spoken = first == 0 and verb is not None and verb.past and self.scene.speaker is not None
-            return (self.scene.speaker, (first, first)) if spoken and self.scene.speaker else None
+            speaker = self.scene.speaker if first == 0 and verb is not None and verb.past else None
+            return None if speaker is None else (speaker, (first, first))
         at = self.line.at(match.start("s"))
         before = found[-1].who if found and found[-1].subject[0] >= 0 else None
-        same = text in ("he", "she") and before is not None and before not in (self.scene.speaker, None)
-        who = before if same else self._who(text, at)
+        same = text in ("he", "she") and before not in (self.scene.speaker, None)
+        who = before if same else self._who(text)
         return None if who is None else (who, (at, at + len(text.split(" "))))
 
-    def _who(self, text: str, at: int) -> NodeDraft | None:
+    def _who(self, text: str) -> NodeDraft | None:
         if text in ("", "I", "we", "my", "our", "the"):
             return self.scene.speaker or (self.scene.subject if text == "the" else None)
         if text == "the project":
@@ -219,23 +219,23 @@ class Claims:
             yield from self._value(claim, match, who, times, tense)
             return
         for target in self._targets(claim, match):
-            ends = (who, target) if claim.source == "s" else (target, who)
-            if target is who or (claim.source in "pq" and target is None):
+            if target is who:
                 continue
+            ends = (who, target) if claim.source == "s" else (target, who)
             shaped = self._shaped(claim, match, words, *ends)
             timed = shaped and self._timed(shaped, tense, times)
             if timed:
                 yield timed
 
     def _targets(self, claim: Claim, match: re.Match[str]) -> Iterator[NodeDraft]:
-        group = claim.target if claim.target != "s" else claim.source
-        if group in "pq" and not match.groupdict().get(group):
+        group, groups = claim.target if claim.target != "s" else claim.source, match.groupdict()
+        if group in "pq" and not groups.get(group):
             return
         if group == "np":
             yield from self._things(match, claim.relation)
             return
-        text = match.groupdict().get(group) or match.groupdict().get(f"{group}2") or ""
-        more = match.groupdict().get("more") or match.groupdict().get("more2") or ""
+        text = groups.get(group) or groups.get(f"{group}2") or ""
+        more = groups.get("more") or groups.get("more2") or ""
         for word in (*text.split(" "), *more.split(" ")):
             draft = self.line.name(word) if is_mark(word, "N") else None
             if draft is not None:
@@ -268,16 +268,11 @@ class Claims:
         groups = match.groupdict()
         if claim.relation in ("ROLE", "HAS", "KIN"):
             return self._role(claim, groups, words, source, target)
-        if (
-            claim.relation == "MEMBER_OF"
-            and target.type == "Organization"
-            and not _GROUPS & {target.name.lower().split()[-1]}
-        ):
+        joined = claim.relation == "MEMBER_OF"
+        if joined and target.type == "Organization" and target.name.lower().split()[-1] not in _GROUPS:
             kind = FactKind.FUNCTIONAL
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
-        if claim.relation == "MEMBER_OF" and (
-            target.type in ("Location", "Person") or target.name.lower() in PLACES
-        ):
+        elif joined and (target.type in ("Location", "Person") or target.name.lower() in PLACES):
             return None
         for draft, kind_of in zip((source, target), claim.types, strict=True):
             if kind_of and draft.type not in (kind_of, "Entity"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.days import checked, day_of, floor_to, make_day, ms_of, shift
@@ -119,17 +120,14 @@ _NOT_SO = ("ではなく", "じゃなく")
 _UNSURE = re.compile("もし|たら|かも|でしょうか|ですか|ますか|らしい|そうです|かな|？|たい")
 
 
+@dataclass
 class _Japanese:
     """What a Japanese sentence claims: homes, departments, leaders, dates and amounts."""
 
-    def __init__(
-        self,
-        sentence: str,
-        scene: Scene,
-        names: list[tuple[int, int, NodeDraft]],
-        times: list[tuple[int, str, int]],
-    ) -> None:
-        self.sentence, self.scene, self.names, self.times = sentence, scene, names, times
+    sentence: str
+    scene: Scene
+    names: list[tuple[int, int, NodeDraft]]
+    times: list[tuple[int, str, int]]
 
     def claims(self) -> Iterator[Drafted]:
         """What the sentence claims; nothing if it asks, supposes or passes on."""
@@ -142,9 +140,6 @@ class _Japanese:
     def _start(self) -> int:
         found = next((ms for _, role, ms in self.times if role == "since"), None)
         return self.scene.reference_ms if found is None else found
-
-    def _event(self) -> int | None:
-        return next((ms for _, _, ms in self.times), None)
 
     def _before(self, at: int) -> NodeDraft | None:
         """The name that ends with の at a place."""
@@ -197,7 +192,7 @@ class _Japanese:
         if who is None:
             return
         if moved:
-            when = self._event() or self.scene.reference_ms
+            when = next((ms for _, _, ms in self.times), None) or self.scene.reference_ms
             for text, polarity in ((moved[1], Polarity.ENDS), (moved[2], Polarity.ASSERTS)):
                 place = self.scene.named(_place(text), "Location") if text else None
                 if place is not None:
