@@ -126,10 +126,6 @@ class Resolved:
 class Resolver(Model, Protocol):
     """Decides what rules cannot: whether two names or two facts mean the same, and what contradicts what."""
 
-    @property
-    def name(self) -> str:
-        """For people: "openai:<model>"."""
-
     async def resolve(self, request: ResolutionRequest) -> Resolved:
         """One resolution for each question of `request`; one call of the model unless it is very large.
 
