@@ -16,7 +16,7 @@ from typing import Any
 from bench.planted import Corpus, Line, PlantedFact, Telling, Thing
 from bench.planted_names import RELATIONS
 from kgsvc.domain.facts import summary as rewriting
-from kgsvc.models.prompts import summaries
+from kgsvc.models.prompts.summaries import ENTITIES_MARK
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, resolutions, status, verdicts
 from tests.support.scripted_openai.replies import as_content
 from tests.support.scripted_openai.script import fenced_data
@@ -163,7 +163,7 @@ class PerfectReader:
 
     def _summaries(self, request: Request) -> Answer:
         """The latest facts, as many as there is room for."""
-        asked = fenced_data(request.body, summaries.MARK)
+        asked = fenced_data(request.body, ENTITIES_MARK)
         if asked is None:
             raise Unread("summaries of nothing")
         told = [(each["id"], " ".join(each["facts"])[-rewriting.TEXT :]) for each in asked["entities"]]

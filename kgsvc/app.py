@@ -46,7 +46,7 @@ from kgsvc.communities.describing import Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology
 from kgsvc.documents.cutting import Cutters
-from kgsvc.documents.reading import Reader
+from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.jobs.builds import build_work

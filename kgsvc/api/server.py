@@ -34,7 +34,7 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import DocumentIntake
 from kgsvc.commands.items import ItemAcceptor
 from kgsvc.documents.cutting import Cutters
-from kgsvc.documents.reading import Reader
+from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.models.protocol import Answerer

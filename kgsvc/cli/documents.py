@@ -16,7 +16,7 @@ from kgsvc.cli.client import Service, connect, retryable
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import as_dict, day, print_json, printable
 from kgsvc.config import Client, Settings
-from kgsvc.documents.reading import DocumentText
+from kgsvc.documents.reading.formats import DocumentText
 from kgsvc.v1.documents_pb2 import (
     AddedDocument,
     DeleteDocumentInput,

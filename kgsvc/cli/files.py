@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgsvc.documents.reading import SUFFIXES
+from kgsvc.documents.reading.formats import SUFFIXES
 
 ITEMS = frozenset({".json", ".jsonl", ".ndjson"})
 STDIN = Path("-")

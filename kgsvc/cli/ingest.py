@@ -24,7 +24,8 @@ from kgsvc.cli.reading import BadLine, Record, buffered, read_json, read_json_li
 from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
 from kgsvc.config import Settings
-from kgsvc.documents.reading import Reader, Unreadable
+from kgsvc.documents.reading.formats import Unreadable
+from kgsvc.documents.reading.reader import Reader
 from kgsvc.v1.documents_pb2 import AddedDocument, DocumentArrival
 
 SHOWN = 20  # lines or items named in a report

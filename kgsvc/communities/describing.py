@@ -10,11 +10,9 @@ from kgsvc.domain.model.communities import Described, Draft
 from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.domain.text import normalise
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.models.protocol import Gist, Summariser
+from kgsvc.models.protocol import NAME_CHARS, SUMMARY_CHARS, Gist, Summariser
 from kgsvc.stores.protocol import ReadStore
 
-NAME_CHARS = 80
-SUMMARY_CHARS = 500
 _NAMED = 3  # hubs in a name
 _CUT = "…"
 

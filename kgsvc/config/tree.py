@@ -15,9 +15,8 @@ from kgsvc.access.quotas import QuotaSettings
 from kgsvc.access.retention import RetentionSettings
 from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
-from kgsvc.documents.chunking import Chunking
-from kgsvc.documents.custom import chunker_named
-from kgsvc.documents.reading import ReadingLimits
+from kgsvc.documents.chunking import Chunking, chunker_named
+from kgsvc.documents.reading.formats import ReadingLimits
 from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
 from kgsvc.jobs.dispatcher import QueueSettings

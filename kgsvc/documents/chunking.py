@@ -11,14 +11,12 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Literal, Protocol
 
 from kgsvc.documents.outline import Block
-from kgsvc.documents.tokens import count_tokens
-from kgsvc.documents.window import Window
+from kgsvc.documents.tokens import Window, count_tokens
 from kgsvc.domain.limits import FROM_ZERO, Range
-
-__all__ = ["SENTENCE", "Chunk", "Chunking", "Cut", "Cutter", "chunks_of", "count_tokens", "dressed", "split"]
 
 # What a window may end behind, the best first.
 _PARAGRAPH = re.compile(r"\n(?:[ \t\r\f]*\n)+")
@@ -35,7 +33,7 @@ class Chunking:
     `token_size` is the most tokens of a chunk, `overlap` how many of them the chunk before has too.
     "exact" cuts after every `token_size - overlap` tokens; "near" goes back to the end of a paragraph, a
     sentence or a word where one lies in the last quarter of the window, and leaves code fences and tables
-    whole if they fit. `chunker` names an entry point that cuts instead (kgsvc.documents.custom).
+    whole if they fit. `chunker` names an entry point that cuts instead (`Chunker`).
     """
 
     token_size: Annotated[int, Range(16, 100_000)] = 1_200
@@ -264,3 +262,57 @@ class Cutter:
         if block.end is None:
             return False
         return self._window.token_at(block.end) - self._window.token_at(block.start) <= self._size
+
+
+class Chunker(Protocol):
+    """A chunker of one's own: an entry point of the group `kgsvc.chunkers`, named by `documents.chunker`.
+
+    It is called in the process that cuts. A chunk may begin before the one in front of it ends; between two,
+    before the first and behind the last nothing may be left out.
+    """
+
+    def __call__(self, text: str, chunking: Chunking) -> Iterable[tuple[int, int]]:
+        """Where the chunks of a document's whole text begin and end, in characters and in their order."""
+
+
+class WrongChunks(Exception):
+    """A chunker failed, or did not keep its contract."""
+
+
+def chunker_named(name: str) -> EntryPoint | None:
+    """The entry point, if a package that is installed has it."""
+    return next(iter(entry_points(group="kgsvc.chunkers", name=name)), None)
+
+
+def cut_by(chunking: Chunking, text: str, pages: Sequence[int]) -> Iterator[Chunk]:
+    """The chunks that the chunker makes. Raises WrongChunks."""
+    window = Window([text])
+    for cut in _checked(chunking, text):
+        window.reach(cut.end)
+        yield dressed(cut, text[cut.start : cut.end], window, pages)
+        window.forget(cut.end, 0)
+
+
+def _checked(chunking: Chunking, text: str) -> Iterator[Cut]:
+    name, own = chunking.chunker, 0
+    for start, end in _spans(chunking, text):
+        if not 0 <= start <= own < end <= len(text):
+            raise WrongChunks(f"the chunker {name} gave {start} to {end} where the text goes on at {own}")
+        tokens = count_tokens(text[start:end])
+        if tokens > chunking.most:
+            raise WrongChunks(f"the chunker {name} made a chunk of {tokens} tokens, at most {chunking.most}")
+        yield Cut(start, own, end, tokens)
+        own = end
+    if own < len(text):
+        raise WrongChunks(f"the chunker {name} left out the text from {own} on")
+
+
+def _spans(chunking: Chunking, text: str) -> list[tuple[int, int]]:
+    found = chunker_named(chunking.chunker)
+    if found is None:
+        raise WrongChunks(f"there is no chunker {chunking.chunker}")
+    try:
+        chunker: Chunker = found.load()
+        return [(int(start), int(end)) for start, end in chunker(text, chunking)]
+    except Exception as error:  # whatever code that is not ours raises
+        raise WrongChunks(f"the chunker {chunking.chunker} failed: {type(error).__name__}") from error

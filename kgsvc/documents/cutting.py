@@ -1,26 +1,38 @@
 """Documents are cut in processes of their own, which also hold the tokenizer's vocabulary: 80 MB.
 
-A process cuts one document after the other and ends when nothing came for a while.
+A process runs this module as a program. It cuts one document after the other and ends when nothing came for
+a while. Of each, its standard input brings a line of JSON {"chunking", "bytes", "pages", "revision",
+"changed"} and so many bytes of text; if it is changed, also a line for each former chunk and an empty one.
+Its standard output takes a line for each chunk, then {} or {"refused": why}. Any other end means that the
+document cannot be cut.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
+import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from typing import IO, Any
 
 from kgsvc.documents import confined
-from kgsvc.documents.chunking import Chunking
+from kgsvc.documents.chunking import Chunk, Chunking, WrongChunks, chunks_of, cut_by
+from kgsvc.documents.revisions import OldChunk, resplit
 from kgsvc.documents.textfile import TextFile
+from kgsvc.documents.tokens import load_vocabulary
 from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import MIB
+from kgsvc.domain.model.keys import digest
 
 _AT_ONCE = 2
 _IDLE_S = 10.0
 _DEADLINE_S = 300.0  # of one document; 64 MiB take some ten seconds
 _LINE_BYTES = 64 * 1024 * 1024  # of an answer, which is a chunk without its text: headings may be long
+_MEMORY_BYTES = 2048 * MIB  # of a process
+_BLOCK = 64 * 1024
 _DIED = "cannot be cut into chunks: it takes too much memory, or the process that cuts was killed"
 
 
@@ -119,7 +131,7 @@ class Cutters:
 
 
 class _Cutter:
-    """One process (kgsvc.documents.cutting_program)."""
+    """One process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -127,7 +139,7 @@ class _Cutter:
 
     @classmethod
     async def started(cls) -> _Cutter:
-        program = "kgsvc.documents.cutting_program"
+        program = "kgsvc.documents.cutting"
         return cls(await confined.start(program, stdin=PIPE, stderr=DEVNULL, line_bytes=_LINE_BYTES))
 
     async def cut(
@@ -206,3 +218,53 @@ class _Cutter:
         if self._process.returncode is None:
             self._process.kill()
             await self._process.wait()
+
+
+def _blocks(source: IO[bytes], count: int) -> Iterator[bytes]:
+    """The next `count` bytes."""
+    while count:
+        block = source.read(min(count, _BLOCK))
+        if not block:
+            raise EOFError
+        count -= len(block)
+        yield block
+
+
+def _cut(asked: dict[str, Any], source: IO[bytes]) -> Iterable[tuple[Chunk, str | None]]:
+    """The chunks of the document, and of each the former chunk with the same content."""
+    chunking, pages = Chunking(**asked["chunking"]), asked["pages"]
+    pieces = codecs.iterdecode(_blocks(source, asked["bytes"]), "utf-8")
+    if not asked["changed"] and not chunking.chunker:
+        return ((chunk, None) for chunk in chunks_of(pieces, chunking, pages))
+    text = "".join(pieces)
+    former, old = {}, []
+    while asked["changed"] and (line := source.readline().strip()):
+        uuid, content, own, count = json.loads(line)
+        former[content] = uuid
+        old.append(OldChunk(content, content[own:], count))
+    if chunking.chunker:
+        chunks: Iterable[Chunk] = cut_by(chunking, text, pages)
+    else:
+        chunks = resplit(old, text, chunking, pages) if old else chunks_of([text], chunking, pages)
+    return ((chunk, former.get(chunk.content)) for chunk in chunks)
+
+
+def main() -> None:
+    """Cut what stands on standard input, until it ends."""
+    confined.confine(_MEMORY_BYTES)
+    load_vocabulary()
+    for line in sys.stdin.buffer:
+        asked, end = json.loads(line), {}
+        try:
+            for chunk, kept in _cut(asked, sys.stdin.buffer):
+                at = [chunk.start, chunk.end, chunk.own_start, chunk.tokens, chunk.page, chunk.last_page]
+                key = digest(*asked["revision"], chunk.content)
+                sys.stdout.write(json.dumps([*at, chunk.headings, key, kept]) + "\n")
+        except WrongChunks as error:
+            end = {"refused": str(error)}
+        sys.stdout.write(json.dumps(end) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

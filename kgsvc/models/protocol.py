@@ -126,10 +126,6 @@ class Resolved:
 class Resolver(Model, Protocol):
     """Decides what rules cannot: whether two names or two facts mean the same, and what contradicts what."""
 
-    @property
-    def name(self) -> str:
-        """For people: "openai:<model>"."""
-
     async def resolve(self, request: ResolutionRequest) -> Resolved:
         """One resolution for each question of `request`; one call of the model unless it is very large.
 
@@ -137,12 +133,16 @@ class Resolver(Model, Protocol):
         """
 
 
+NAME_CHARS = 80  # of what some summaries have in common
+SUMMARY_CHARS = 500
+
+
 @dataclass(frozen=True, slots=True)
 class Gist:
     """What some summaries have in common: a name and one summary."""
 
-    name: str  # at most 80 characters
-    summary: str  # at most 500 characters
+    name: str  # at most NAME_CHARS
+    summary: str  # at most SUMMARY_CHARS
 
 
 class Summariser(Model, Protocol):

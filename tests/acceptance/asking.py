@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgsvc.models.prompts import answer
+from kgsvc.models.prompts.retrieval import ANSWER_MARK
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.support.client import CALL_S, Client, granted
 from tests.support.contract import request_of
@@ -31,7 +31,7 @@ async def ask(
 
 def will_say(model: ScriptedOpenAI, outcome: str | Outcome) -> None:
     """The next answer to a question."""
-    model.fail(says(outcome) if isinstance(outcome, str) else outcome, match=f"<{answer.MARK}>")
+    model.fail(says(outcome) if isinstance(outcome, str) else outcome, match=f"<{ANSWER_MARK}>")
 
 
 def questions(model: ScriptedOpenAI) -> list[Mapping[str, Any]]:

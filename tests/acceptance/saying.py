@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.limits import DAY_MS
-from kgsvc.models.prompts import community as communities
+from kgsvc.models.prompts.summaries import COMMUNITY_MARK
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.support.client import Client, episode
@@ -124,7 +124,7 @@ def reads_bodies(request: Request) -> Outcome | Mapping[str, Any]:
 
 def _about_known(request: Request) -> Outcome | Mapping[str, Any] | None:
     """What is said about what is in the graph already; None where something is to be extracted."""
-    pair = fenced_data(request.body, communities.MARK)
+    pair = fenced_data(request.body, COMMUNITY_MARK)
     if pair is not None:
         return says(json.dumps(gist(pair["first"], pair["second"])))
     if request.resolution is not None:

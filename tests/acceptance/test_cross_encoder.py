@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 import pytest_asyncio
 
-from kgsvc.models.prompts import relevance
+from kgsvc.models.prompts.retrieval import RELEVANCE_MARK
 from kgsvc.observability.metrics import group_label
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
@@ -148,7 +148,7 @@ async def test_a_least_score_is_one_of_the_model(client: Client, group: str) -> 
 
 async def test_equals_keep_the_fused_order(client: Client, group: str, patient_model: ScriptedOpenAI) -> None:
     await told(client, group)
-    patient_model.fail(says(as_content(replies.ratings([50] * len(TEXTS)))), match=relevance.MARK)
+    patient_model.fail(says(as_content(replies.ratings([50] * len(TEXTS)))), match=RELEVANCE_MARK)
     found = await graph(client, group, QUERY, recipe=RECIPE)
     assert texts(found) == texts(await graph(client, group, QUERY, scopes=facts_by(BM25, COSINE, BFS)))
     assert {hit.score for hit in found.facts} == {0.5}
@@ -222,7 +222,7 @@ async def test_a_model_that_fails_leaves_the_fused_order(
     outcome: Outcome, reason: Reason, client: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
     await told(client, group)
-    patient_model.fail(outcome, match=relevance.MARK, times=None)
+    patient_model.fail(outcome, match=RELEVANCE_MARK, times=None)
     await falls_back(client, group, reason)
 
 
@@ -235,7 +235,7 @@ async def test_ratings_that_are_none_are_refused(
     scores: Sequence[int], client: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
     await told(client, group)
-    patient_model.fail(says(as_content(replies.ratings(scores))), match=relevance.MARK)
+    patient_model.fail(says(as_content(replies.ratings(scores))), match=RELEVANCE_MARK)
     await falls_back(client, group, ret.RERANKER_REASON_ANSWER_REJECTED)
 
 
@@ -245,7 +245,7 @@ async def test_ids_that_were_not_shown_are_refused(
     await told(client, group)
     given = replies.ratings([1] * len(TEXTS))
     given["scores"][0]["id"] = len(TEXTS)
-    patient_model.fail(says(as_content(given)), match=relevance.MARK)
+    patient_model.fail(says(as_content(given)), match=RELEVANCE_MARK)
     await falls_back(client, group, ret.RERANKER_REASON_ANSWER_REJECTED)
 
 
@@ -253,7 +253,7 @@ async def test_a_model_that_is_too_late_leaves_the_fused_order(
     client: Client, hurried: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
     await told(client, group)
-    patient_model.fail(hanging(), match=relevance.MARK, times=None)
+    patient_model.fail(hanging(), match=RELEVANCE_MARK, times=None)
     await falls_back(hurried, group, ret.RERANKER_REASON_TIMEOUT)
 
 

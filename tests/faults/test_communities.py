@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kgsvc.models.prompts import community as prompts
+from kgsvc.models.prompts.summaries import COMMUNITY_MARK
 from kgsvc.v1 import admin_pb2 as adm
 from tests.acceptance.saying import JAN, fact, gist, reads_bodies, telling
 from tests.acceptance.shared import scripted
@@ -32,7 +32,7 @@ class Forgetful:
         self.awake = False
 
     def __call__(self, request: Request) -> Outcome | Mapping[str, Any] | None:
-        pair = fenced_data(request.body, prompts.MARK) if request.endpoint == "chat" else None
+        pair = fenced_data(request.body, COMMUNITY_MARK) if request.endpoint == "chat" else None
         if pair is None:
             return reads_bodies(request)
         self.pairs.append((pair["first"], pair["second"]))

@@ -5,8 +5,9 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsvc.documents.chunking import Chunk, Chunking, chunks_of, count_tokens, split
+from kgsvc.documents.chunking import Chunk, Chunking, chunks_of, split
 from kgsvc.documents.revisions import resplit
+from kgsvc.documents.tokens import count_tokens
 from tests.unit.documents.test_revisions import old, own
 
 WORDS = st.sampled_from(

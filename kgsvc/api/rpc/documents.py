@@ -24,7 +24,8 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import Added, Arrival, DocumentInput, DocumentIntake
 from kgsvc.commands.documents import DocumentView, PlacedChunk
 from kgsvc.documents.cutting import Uncut
-from kgsvc.documents.reading import Reader, Unreadable, size_of
+from kgsvc.documents.reading.formats import Unreadable
+from kgsvc.documents.reading.reader import Reader, size_of
 from kgsvc.documents.textfile import TextFile
 from kgsvc.domain.errors import InvalidArgument, OperationError, Overloaded, Violation
 from kgsvc.domain.limits import MIB

@@ -15,8 +15,8 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
 
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
 from kgsvc.domain.limits import MIB
 
 _MOST_PARTS = 10_000
@@ -183,9 +183,8 @@ def _rows(table: Any) -> Iterator[list[str]]:
     for row in table.iterchildren(_ROW):
         cells: list[str] = []
         for cell in row.iter(_CELL):
-            if (
-                next(cell.iterancestors(_ROW)) is row
-            ):  # else it is of a table within, whose text is in its cell
+            # Else it is of a table within, whose text is in its cell.
+            if next(cell.iterancestors(_ROW)) is row:
                 width = min(_number(_value(cell, "w:tcPr/w:gridSpan"), 1), _MOST_COLUMNS)
                 cells += [" ".join(map(_text, cell.iter(_PARAGRAPH))), *[""] * (width - 1)]
         yield cells

@@ -1,11 +1,53 @@
-"""Which format a file has: by its media type, else by the end of its name; its first bytes must agree."""
+"""Which files are read: the format that one has, what reading it gives and may take, and how it fails."""
 
 from __future__ import annotations
 
+import codecs
 import re
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from kgsvc.documents.reading.text import Refused
+from kgsvc.domain.errors import KgError
+from kgsvc.domain.limits import MIB, Range
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """The text of a file, with headings, lists, tables and code as Markdown writes them.
+
+    `pages` are the character offsets at which the pages begin, the first at 0; empty for formats without
+    pages. A page without text begins where the one before it ends. `title` is what the file itself says.
+    """
+
+    text: str
+    pages: tuple[int, ...] = ()
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """How much reading one file may take; a file that needs more is refused, and nothing else suffers."""
+
+    file_bytes: int = 64 * MIB
+    text_chars: int = 16 * MIB  # of the text that comes out of an HTML, PDF or DOCX file
+    pages: int = 5_000
+    deadline_s: int = 60  # of computing, and by the clock
+    memory_bytes: Annotated[int, Range(128 * MIB)] = 512 * MIB  # of the process that reads
+    at_once: int = 2  # files that are read at the same time
+
+
+class Unreadable(KgError):
+    """A file cannot be read. `name` is the file, `reason` says why, in words for whoever sent it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class Refused(Exception):
+    """Why a file is not read, said where its name is not known."""
 
 
 class Format(StrEnum):
@@ -37,7 +79,8 @@ _MEDIA_TYPES = {
     "application/pdf": Format.PDF,
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": Format.DOCX,
 }
-_SIGNATURES = (  # first bytes of what is often named wrongly
+_SIGNATURES = (  # first bytes of what is often named wrongly; others may be any text
+    (b"PK\x03\x04", Format.DOCX),  # an archive, at least: reading it shows what is in it
     (b"%PDF-", Format.PDF),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or an encrypted Office file"),
     (b"{\\rtf", "RTF"),
@@ -51,7 +94,7 @@ _SIGNATURES = (  # first bytes of what is often named wrongly
 
 
 def format_of(name: str, media_type: str, beginning: bytes) -> Format:
-    """The format of a file by its media type; if that is empty or unknown, by its name.
+    """The format of a file by its media type; if that is empty or unknown, by the end of its name.
 
     Raises Refused: none that is read, or `beginning`, the file's first 1024 bytes, contradicts it.
     """
@@ -62,20 +105,38 @@ def format_of(name: str, media_type: str, beginning: bytes) -> Format:
         raise Refused(f"is none of the formats that are read ({', '.join(SUFFIXES)})")
     if claimed is Format.PDF and b"%PDF-" in beginning:
         return claimed  # some programs write a line of their own before the header
-    held = _held(beginning)
+    held = next((what for first, what in _SIGNATURES if beginning.startswith(first)), None)
     if held not in {None, claimed} or (held is None and claimed in {Format.PDF, Format.DOCX}):
         raise Refused(f"is called {claimed} and holds {held or 'something else'}")
     return claimed
-
-
-def _held(beginning: bytes) -> str | None:
-    """What the first bytes say; None for what may be any text."""
-    if beginning.startswith(b"PK\x03\x04"):
-        return Format.DOCX  # an archive, at least: reading it shows what is in it
-    return next((what for first, what in _SIGNATURES if beginning.startswith(first)), None)
 
 
 def charset_of(media_type: str) -> str:
     """The charset that a media type names, as in "text/html; charset=utf-8"; else ""."""
     found = re.search(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", media_type, re.IGNORECASE)
     return found[1] if found else ""
+
+
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+# What pages that name an old charset mean by it, as browsers read them.
+_MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252"}
+
+
+def decoded(data: bytes, charset: str) -> str:
+    """The text of `data`, by its byte order mark, else by `charset`, else as UTF-8. Raises Refused."""
+    mark = next(filter(data.startswith, _MARKS), b"")
+    charset = _MARKS.get(mark) or charset or "utf-8"
+    try:
+        encoding = codecs.lookup(charset).name
+        text = data[len(mark) :].decode(_MEANT.get(encoding, encoding))
+    except LookupError:
+        raise Refused(f"is written in {charset[:40]}, an encoding that is not known here") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"is not {_named(encoding)} (byte {error.start:,})") from None
+    if "\0" in text:
+        raise Refused("holds NUL characters: it is no text, or UTF-16 without a byte order mark")
+    return text
+
+
+def _named(encoding: str) -> str:
+    return "UTF-8, nor UTF-16 with a byte order mark" if encoding == "utf-8" else encoding.upper()

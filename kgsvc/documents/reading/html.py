@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused, decoded
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
-from kgsvc.documents.reading.plain import decoded
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
 
 _UNSEEN = frozenset(
     """head script style template noscript iframe object embed svg math canvas audio video map select datalist

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kgsvc.documents.reading.text import Refused
+from kgsvc.documents.reading.formats import Refused
 
 _DEEPEST = 8  # levels of lists and quotes that are indented; below, text stands as on the last one
 # At the start of a line these would read as a heading or a fence that the file does not have.

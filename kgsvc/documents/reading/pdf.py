@@ -12,8 +12,8 @@ from itertools import pairwise
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused
 from kgsvc.documents.reading.markdown import clean, escaped
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused
 
 _PASSWORD, _SECURITY = 4, 5  # what PDFium calls these failures
 _END = 4096  # bytes within which a whole file ends

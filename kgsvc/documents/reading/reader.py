@@ -1,29 +1,43 @@
-"""Reads files. What libraries in C read, they read in a process of its own: a hostile file fails alone."""
+"""Reads files. Text and Markdown are only decoded. What libraries in C read, they read in a process of its
+own: a hostile file fails alone.
+
+Such a process runs this module as a program, with a JSON object as its only argument: format, charset and
+limits. The file's bytes are its standard input. Its standard output is a line of JSON, {"pages", "title"}
+with the text after it, or {"refused"}. Any other end means that the file is damaged.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import signal
+import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Callable
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 from kgsvc.documents import confined
-from kgsvc.documents.reading.formats import Format, charset_of, format_of
-from kgsvc.documents.reading.plain import read_markdown, read_text
-from kgsvc.documents.reading.text import DocumentText, ReadingLimits, Refused, Unreadable
+from kgsvc.documents.reading.formats import (
+    DocumentText,
+    Format,
+    ReadingLimits,
+    Refused,
+    Unreadable,
+    charset_of,
+    decoded,
+    format_of,
+)
 from kgsvc.domain.limits import MIB
 from kgsvc.runtime import REQUEST_BYTES, offload
 
 _BEGINNING = 1024  # bytes by which a format is told
 _LIBRARIES = {Format.HTML: "selectolax", Format.PDF: "pypdfium2", Format.DOCX: "docx"}
-_PLAIN = {Format.TEXT: read_text, Format.MARKDOWN: read_markdown}
+_PLAIN = {Format.TEXT, Format.MARKDOWN}
 
 
 class Reader:
@@ -63,7 +77,7 @@ class Reader:
             raise Refused("is empty")
         kind, charset = format_of(name, media_type, beginning), charset_of(media_type)
         if kind in _PLAIN:
-            return await offload(size / REQUEST_BYTES, _decoded_as, _PLAIN[kind], data, charset)
+            return await offload(size / REQUEST_BYTES, _plain, data, charset, kind)
         if find_spec(_LIBRARIES[kind]) is None:
             raise Refused(
                 f"{kind} is read with an extra that is not installed: pip install 'kgsvc[documents]'"
@@ -71,10 +85,10 @@ class Reader:
         asked = {"format": kind, "charset": charset, "limits": asdict(self._limits)}
         async with self._turns:
             answer = await self._run(json.dumps(asked), data, kind)
-        return await offload(len(answer) / REQUEST_BYTES, _decoded, answer)
+        return await offload(len(answer) / REQUEST_BYTES, _answered, answer)
 
     async def _run(self, asked: str, data: bytes | IO[bytes], kind: Format) -> bytes:
-        program = "kgsvc.documents.reading.program"
+        program = "kgsvc.documents.reading.reader"
         if not isinstance(data, bytes):
             data.flush()
             os.lseek(data.fileno(), 0, os.SEEK_SET)  # `seek` may only move within what is buffered
@@ -119,25 +133,71 @@ def size_of(data: bytes | IO[bytes]) -> int:
     return size
 
 
-def _decoded_as(
-    read: Callable[[bytes, str], DocumentText], data: bytes | IO[bytes], charset: str
-) -> DocumentText:
-    if not isinstance(data, bytes):
-        data.seek(0)
-        data = data.read()
-    if data.isspace():
-        raise Refused("is empty")
-    return read(data, charset)
-
-
 def _content(path: Path, most: int) -> bytes:
     with path.open("rb") as file:
         return file.read(most)
 
 
-def _decoded(answer: bytes) -> DocumentText:
+def _answered(answer: bytes) -> DocumentText:
     head, _, text = answer.partition(b"\n")
     about = json.loads(head)
     if "refused" in about:
         raise Refused(about["refused"])
     return DocumentText(text.decode(), tuple(about["pages"]), about["title"])
+
+
+def _plain(data: bytes | IO[bytes], charset: str, kind: Format) -> DocumentText:
+    """Text and Markdown as they stand; the title of Markdown is its first heading of the first level."""
+    if not isinstance(data, bytes):
+        data.seek(0)
+        data = data.read()
+    if data.isspace():
+        raise Refused("is empty")
+    text = decoded(data, charset)
+    return DocumentText(text, title=_first_heading(text) if kind is Format.MARKDOWN else None)
+
+
+def _first_heading(text: str) -> str | None:
+    """The first `# ` line that does not stand in a code fence."""
+    fence = ""
+    for line in text.splitlines():
+        mark = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and (heading := re.match(r" {0,3}#[ \t]+(.+?)[ \t#]*$", line)):
+            return heading[1]
+    return None
+
+
+def _read_by_library(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
+    """The text of `data`. Raises Refused, and whatever the libraries raise."""
+    if kind is Format.HTML:
+        from kgsvc.documents.reading.html import read_html
+
+        return read_html(data, charset, limits)
+    if kind is Format.PDF:
+        from kgsvc.documents.reading.pdf import read_pdf
+
+        return read_pdf(data, limits)
+    from kgsvc.documents.reading.docx import read_docx
+
+    return read_docx(data, limits)
+
+
+def main() -> None:
+    """Read what stands on standard input."""
+    asked = json.loads(sys.argv[1])
+    limits = ReadingLimits(**asked["limits"])
+    logging.disable()
+    confined.confine(limits.memory_bytes, limits.deadline_s)
+    try:
+        found = _read_by_library(Format(asked["format"]), sys.stdin.buffer.read(), asked["charset"], limits)
+    except Refused as error:
+        sys.stdout.write(json.dumps({"refused": str(error)}))
+        return
+    sys.stdout.buffer.write(json.dumps({"pages": found.pages, "title": found.title}).encode() + b"\n")
+    sys.stdout.buffer.write(found.text.encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
-from kgsvc.models.openai.chat import ChatUser
-from kgsvc.models.prompts import answer
+from kgsvc.models.openai.chat import THOUGHT, ChatUser
+from kgsvc.models.prompts.retrieval import UNKNOWN, answer_messages
 from kgsvc.models.protocol import Operation, Question, Written
 
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _THINKING = ("<think>", "<thinking>")
 _DRESS = "*_`\"' \t\r\n"  # what models put around a word
 _BEHIND = _DRESS + ".:"
@@ -22,7 +20,7 @@ class OpenAIAnswerer(ChatUser):
 
     async def answer(self, question: Question) -> AsyncGenerator[str | Written, None]:
         """See Answerer."""
-        messages = answer.messages(question.text, question.lines, question.as_of_ms)
+        messages = answer_messages(question.text, question.lines, question.as_of_ms)
         opening, end = Opening(), Written(known=True)
         async with aclosing(self._chat.write(Operation.ANSWER, question.group_id, messages)) as pieces:
             async for piece in pieces:
@@ -54,14 +52,14 @@ class Opening:
         return "" if self._held is None else self._told(last=True)
 
     def _told(self, *, last: bool) -> str:
-        text = _THOUGHT.sub("", self._held or "", count=1).lstrip()
+        text = THOUGHT.sub("", self._held or "", count=1).lstrip()
         if text.startswith(_THINKING):
             return ""  # a thought without an end is no answer
         bare = text.lstrip(_DRESS)
-        if bare.startswith(answer.UNKNOWN):
+        if bare.startswith(UNKNOWN):
             self.known = False
-            text = bare = bare.removeprefix(answer.UNKNOWN).lstrip(_BEHIND)
-        waits = not bare or any(each.startswith(bare) for each in (*_THINKING, answer.UNKNOWN))
+            text = bare = bare.removeprefix(UNKNOWN).lstrip(_BEHIND)
+        waits = not bare or any(each.startswith(bare) for each in (*_THINKING, UNKNOWN))
         if waits and not last:
             return ""
         self._held = None

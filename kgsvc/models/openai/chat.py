@@ -114,7 +114,7 @@ _REASONS = 3
 # Work that no commit and no search waits for.
 _PATIENT = frozenset({Operation.EXTRACT, Operation.REFLEXION, Operation.SUMMARISE, Operation.REWRITE})
 _CUT_OFF = "it broke off at the token limit: be briefer, and keep to what matters"
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
@@ -308,7 +308,7 @@ class Chat:
 def bare(text: str) -> str:
     """`text` without what models put around JSON: their thoughts before it, a code fence, and, where it holds
     no JSON by itself, words before and after the one object."""
-    inner = _THOUGHT.sub("", text, count=1).strip()
+    inner = THOUGHT.sub("", text, count=1).strip()
     fence = _FENCE.match(inner)
     if fence:
         return fence.group(1)

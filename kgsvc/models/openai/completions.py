@@ -13,7 +13,7 @@ _TOKENS_MAX = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One completion. `text` is None when the envelope was not that of a chat completion."""
+    """One completion, or a piece of one. `text` is None where the envelope holds none."""
 
     text: str | None
     usage: Usage
@@ -25,32 +25,27 @@ class Completion:
 def read_answer(body: bytes) -> Completion:
     """The first choice of a chat completion."""
     envelope = as_object(decoded(body))
-    usage = read_usage(envelope)
+    return _first_choice(envelope, "message", read_usage(envelope))
+
+
+def read_piece(event: object) -> Completion:
+    """What one event of a streamed completion adds: some text, or none, and how it ends if it does. Usage is
+    free where the event tells none."""
+    envelope = as_object(event)
+    usage = read_usage(envelope) if as_object(envelope.get("usage")) else FREE
+    return _first_choice(envelope, "delta", usage)
+
+
+def _first_choice(envelope: dict[str, Any], part: str, usage: Usage) -> Completion:
     choices = envelope.get("choices")
     choice = as_object(choices[0]) if isinstance(choices, list) and choices else {}
-    message = as_object(choice.get("message"))
-    content, reason = message.get("content"), choice.get("finish_reason")
+    written = as_object(choice.get(part))
+    content, reason = written.get("content"), choice.get("finish_reason")
     return Completion(
         text=content if isinstance(content, str) else None,
         usage=usage,
         truncated=reason == "length",
-        refused=bool(message.get("refusal")) or reason == "content_filter",
-    )
-
-
-def read_piece(event: object) -> Completion:
-    """What one event of a streamed completion adds: some text, or "", and how it ends if it does. Usage is
-    free where the event tells none."""
-    envelope = as_object(event)
-    choices = envelope.get("choices")
-    choice = as_object(choices[0]) if isinstance(choices, list) and choices else {}
-    delta = as_object(choice.get("delta"))
-    content, reason = delta.get("content"), choice.get("finish_reason")
-    return Completion(
-        text=content if isinstance(content, str) else "",
-        usage=read_usage(envelope) if as_object(envelope.get("usage")) else FREE,
-        truncated=reason == "length",
-        refused=bool(delta.get("refusal")) or reason == "content_filter",
+        refused=bool(written.get("refusal")) or reason == "content_filter",
         ended=isinstance(reason, str),
     )
 

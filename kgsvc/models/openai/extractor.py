@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
 from kgsvc.domain.errors import StepError
@@ -163,8 +162,7 @@ class OpenAIExtractor(ChatUser):
         if self._chat.settings.two_calls:
             return await self._ask_twice(part)
         group_id, asked = part.request.episode.group_id, self._messages(part)
-        read = partial(self._validated, part)
-        return await self._counted(ChatTask(Operation.EXTRACT, group_id, asked, _form(part), read))
+        return await self._counted(ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
 
     async def _ask_twice(self, part: _Part) -> tuple[Checked, Usage]:
         """The entities, then the facts between them."""
@@ -183,11 +181,11 @@ class OpenAIExtractor(ChatUser):
     async def _ask_half(
         self, part: _Part, asked: Asked, nodes: Sequence[ExtractedNode] = ()
     ) -> tuple[Checked, Usage]:
-        known = _shown(nodes)
+        known = prompts.shown(nodes)
 
         def read(answer: object) -> Checked:
             other = {"edges": []} if asked is Asked.NODES else {"nodes": known}
-            return self._validated(part, {**answer, **other} if isinstance(answer, dict) else answer)
+            return self._validated({**answer, **other} if isinstance(answer, dict) else answer)
 
         request, chars = part.request, self._chat.settings.context_chars
         messages = prompts.messages(request, chars, part.earlier, asked, known)
@@ -222,12 +220,12 @@ class OpenAIExtractor(ChatUser):
         return Extracted(found, usage, shown(warnings))
 
     async def _look_again(self, part: _Part, found: Extraction) -> tuple[Checked, Usage]:
-        known = _shown(found.nodes)
+        known = prompts.shown(found.nodes)
 
         def read(answer: object) -> Checked:
             if isinstance(answer, dict) and isinstance(answer.get("nodes"), list):
                 answer = {**answer, "nodes": [*known, *answer["nodes"]]}
-            return self._validated(part, answer)
+            return self._validated(answer)
 
         asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
@@ -237,7 +235,7 @@ class OpenAIExtractor(ChatUser):
     def _messages(self, part: _Part) -> list[dict[str, str]]:
         return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
 
-    def _validated(self, part: _Part, answer: object) -> Checked:
+    def _validated(self, answer: object) -> Checked:
         return validate(answer, self._limits)
 
 
@@ -248,10 +246,6 @@ def shown(warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
 
 def _below(path: str, warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...]:
     return tuple(replace(warning, path=path + warning.path) for warning in warnings)
-
-
-def _shown(nodes: Iterable[ExtractedNode]) -> list[dict[str, str]]:
-    return [{"ref": node.ref, "name": node.name, "type": node.type} for node in nodes]
 
 
 def _form(part: _Part) -> AnswerForm:

@@ -26,12 +26,11 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.models.openai import normalisations, values
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
 from kgsvc.models.openai.transport import batches
-from kgsvc.models.openai.validation import Rejected, arrays, structure
+from kgsvc.models.openai.validation import NUMBER, Rejected, arrays, one_of, structure
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts import resolution as prompts
 from kgsvc.models.protocol import Operation, Resolved, Trouble
 
-_NUMBER = {"type": "integer"}
 _NUMBER_OR_NULL = {"type": ["integer", "null"]}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _PROBLEMS = 12
@@ -43,17 +42,16 @@ _NODE_FIELDS = frozenset({"id", "same_as_known", "same_as_new", "also_known", "a
 def schema(typed: bool) -> dict[str, Any]:
     """The form of an answer; `typed`: some question offers fact types."""
     node = structure(
-        id=_NUMBER,
+        id=NUMBER,
         same_as_known=_NUMBER_OR_NULL,
         same_as_new=_NUMBER_OR_NULL,
-        also_known=arrays(_NUMBER),
-        also_new=arrays(_NUMBER),
+        also_known=arrays(NUMBER),
+        also_new=arrays(NUMBER),
         full_name=_TEXT_OR_NULL,
     )
     fact_type = {"fact_type": _TEXT_OR_NULL} if typed else {}
-    verdict = {"type": "string", "enum": [str(each) for each in Verdict]}
-    judged = structure(idx=_NUMBER, verdict=verdict, since=_TEXT_OR_NULL)
-    fact = structure(id=_NUMBER, verdicts=arrays(judged), **fact_type)
+    judged = structure(idx=NUMBER, verdict=one_of(Verdict), since=_TEXT_OR_NULL)
+    fact = structure(id=NUMBER, verdicts=arrays(judged), **fact_type)
     return structure(nodes=arrays(node), facts=arrays(fact))
 
 

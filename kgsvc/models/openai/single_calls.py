@@ -11,17 +11,15 @@ from typing import Any
 
 from kgsvc.models.openai import values
 from kgsvc.models.openai.chat import AnswerForm, ChatTask, ChatUser, T
-from kgsvc.models.openai.validation import STRING, Rejected, arrays, structure
+from kgsvc.models.openai.validation import NUMBER, STRING, Rejected, arrays, structure
 from kgsvc.models.openai.values import Bad
-from kgsvc.models.prompts import community, relevance, summaries
-from kgsvc.models.protocol import Gist, Operation, Rated, Retold, Subject, Trouble
+from kgsvc.models.prompts.retrieval import BEST, relevance_messages
+from kgsvc.models.prompts.summaries import community_messages, entities_messages
+from kgsvc.models.protocol import NAME_CHARS, SUMMARY_CHARS, Gist, Operation, Rated, Retold, Subject, Trouble
 
 _SUMMARY_CHARS = 4_000  # a longer summary of an entity is dropped
-_NUMBER = {"type": "integer"}
-_RELEVANCE = AnswerForm("relevance", structure(scores=arrays(structure(id=_NUMBER, score=_NUMBER))))
-_SUMMARIES = AnswerForm(
-    "entity_summaries", structure(summaries=arrays(structure(id=_NUMBER, summary=STRING)))
-)
+_RELEVANCE = AnswerForm("relevance", structure(scores=arrays(structure(id=NUMBER, score=NUMBER))))
+_SUMMARIES = AnswerForm("entity_summaries", structure(summaries=arrays(structure(id=NUMBER, summary=STRING))))
 _COMMUNITY = AnswerForm("community", structure(name=STRING, summary=STRING))
 
 
@@ -33,7 +31,7 @@ class OpenAICrossEncoder(ChatUser):
         if not texts:
             return Rated(())
         read = partial(read_scores, count=len(texts))
-        messages = relevance.messages(query, texts)
+        messages = relevance_messages(query, texts)
         task = ChatTask(Operation.RERANK, group_id, messages, _RELEVANCE, read, repaired=False)
         return Rated(*await self._chat.ask(task))
 
@@ -44,7 +42,7 @@ class OpenAISummaryWriter(ChatUser):
     async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
         """See SummaryWriter."""
         read = partial(read_texts, count=len(subjects))
-        messages = summaries.messages(subjects)
+        messages = entities_messages(subjects)
         task = ChatTask(Operation.REWRITE, group_id, messages, _SUMMARIES, read, repaired=False)
         return Retold(*await self._chat.ask(task))
 
@@ -54,7 +52,7 @@ class OpenAISummariser(ChatUser):
 
     async def combine(self, group_id: str, first: str, second: str) -> Gist:
         """See Summariser."""
-        messages = community.messages(first, second)
+        messages = community_messages(first, second)
         task = ChatTask(Operation.SUMMARISE, group_id, messages, _COMMUNITY, read_gist, repaired=False)
         return (await self._chat.ask(task))[0]
 
@@ -86,8 +84,8 @@ def read_gist(answer: object) -> Gist:
     try:
         given = values.fields(answer, {"name", "summary"})
         return Gist(
-            values.visible(given["name"], "name", community.NAME_CHARS),
-            values.visible(given["summary"], "summary", community.SUMMARY_CHARS),
+            values.visible(given["name"], "name", NAME_CHARS),
+            values.visible(given["summary"], "summary", SUMMARY_CHARS),
         )
     except Bad as bad:
         raise Rejected(f"{bad.field} {bad.problem}") from None
@@ -106,8 +104,8 @@ def _by_id(answer: object, path: str, field: str, count: int, read: Callable[[An
 
 
 def _score(given: object) -> int:
-    if type(given) is not int or not 0 <= given <= relevance.BEST:
-        raise Rejected(f"a score is no whole number from 0 to {relevance.BEST}", kind=Trouble.INVALID)
+    if type(given) is not int or not 0 <= given <= BEST:
+        raise Rejected(f"a score is no whole number from 0 to {BEST}", kind=Trouble.INVALID)
     return given
 
 

@@ -19,14 +19,14 @@ from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai import normalisations, values
-from kgsvc.models.openai.linking import NodeBook
-from kgsvc.models.openai.normalisations import Dropped, Notes
+from kgsvc.models.openai.normalisations import Dropped, NodeBook, Notes
 from kgsvc.models.openai.values import Bad
 from kgsvc.models.prompts.extraction import Asked
 from kgsvc.models.protocol import Trouble
 
 NAME = "episode_extraction"
 STRING = {"type": "string"}
+NUMBER = {"type": "integer"}
 _TIME = {"type": ["string", "null"]}
 
 
@@ -45,7 +45,8 @@ def arrays(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _enum(values: Any) -> dict[str, Any]:
+def one_of(values: Iterable[object]) -> dict[str, Any]:
+    """One of these values, as a text."""
     return {"type": "string", "enum": [str(value) for value in values]}
 
 
@@ -58,7 +59,7 @@ def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
     attributes where a fact type has."""
     types = [each.name for each in ontology.by_priority]
     node = structure(
-        ref=STRING, name=STRING, type=_enum([*types, ANY]), summary=STRING, attributes=_ATTRIBUTES
+        ref=STRING, name=STRING, type=one_of([*types, ANY]), summary=STRING, attributes=_ATTRIBUTES
     )
     described = any(each.attributes for each in ontology.fact_types)
     edge = structure(
@@ -68,8 +69,8 @@ def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
         target_ref=STRING,
         valid_at=_TIME,
         invalid_at=_TIME,
-        kind=_enum(FactKind),
-        polarity=_enum(Polarity),
+        kind=one_of(FactKind),
+        polarity=one_of(Polarity),
         keywords=arrays(STRING),
         weight={"type": "number"},
         **({"attributes": _ATTRIBUTES} if described else {}),

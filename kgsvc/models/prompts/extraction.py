@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from kgsvc.domain.model.extraction import (
     Attribute,
     EntityType,
+    ExtractedNode,
     Extraction,
     ExtractionRequest,
     FactType,
@@ -295,13 +296,17 @@ def reflexion_messages(asked: Sequence[dict[str, str]], found: Extraction) -> li
     ]
 
 
+def shown(nodes: Iterable[ExtractedNode]) -> list[dict[str, str]]:
+    """Nodes that were found, as they are shown to the model again."""
+    return [{"ref": node.ref, "name": node.name, "type": node.type} for node in nodes]
+
+
 def _shortened(found: Extraction) -> str:
-    nodes = [{"ref": node.ref, "name": node.name, "type": node.type} for node in found.nodes]
     edges = [
         {"name": edge.name, "fact": edge.fact, "source_ref": edge.source_ref, "target_ref": edge.target_ref}
         for edge in found.edges
     ]
-    return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False)
+    return json.dumps({"nodes": shown(found.nodes), "edges": edges}, ensure_ascii=False)
 
 
 def _question(following: int) -> str:

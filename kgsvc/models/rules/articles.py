@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.claims import BEHIND, Drafted
+from kgsvc.models.rules.claims import BEHIND
 from kgsvc.models.rules.days import make_day, ms_of
-from kgsvc.models.rules.lexicon import KIN, ORGANISATION_WORDS, PLACE_WORDS, ROLES, WORK_WORDS
+from kgsvc.models.rules.english import KIN, ORGANISATION_WORDS, PLACE_WORDS, ROLES, WORK_WORDS
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import screaming
-from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.text import word_set
 
 _MADE = {
@@ -57,8 +57,6 @@ _NO_ROLE = word_set(
 _SITES = ORGANISATION_WORDS | PLACE_WORDS | word_set("located village hamlet municipality commune situated")
 _LIES = re.compile(rf"(?<![^ ])(?:{'|'.join(_SITES)}) in (N\d+)(?![^ ])")
 
-Told = tuple[Drafted, str]
-
 
 def told_of(line: Line, scene: Scene) -> Iterator[Told]:
     """The facts of a sentence about one subject, each with a short sentence that says it."""
@@ -74,7 +72,7 @@ def told_of(line: Line, scene: Scene) -> Iterator[Told]:
 
 def _subject(text: str, line: Line, scene: Scene) -> NodeDraft | None:
     if text[0] == "N":
-        return line.names[int(text[1:])]
+        return line.name(text)
     if text in ("he", "she") and scene.subject is not None:
         return scene.subject if scene.subject.type in ("Person", "Entity") else None
     return scene.antecedent(text if text in ("he", "she") else "it")
@@ -106,7 +104,7 @@ class _Sentence:
         if not person:
             yield from self._made()
             lies = _LIES.search(self.text, self.defined) if self.verb == "is" else None
-            place = self.line.names[int(lies[1][1:])] if lies else None
+            place = self.line.name(lies[1]) if lies else None
             if place is not None and place is not self.who:
                 draft = Drafted("LOCATED_IN", FactKind.FUNCTIONAL, self.who, place)
                 yield draft, f"{self.who.name} is in {place.name}."
@@ -124,7 +122,7 @@ class _Sentence:
         if marks[stop : stop + 1] == ["of"]:  # "an actor and founder of X"
             stop = max((n for n in range(stop) if marks[n] in (",", "and")), default=0)
         last = next((n for n in range(stop - 1, 0, -1) if marks[n] in ROLES), 0)
-        if not last or marks[0] not in ("a", "an") or any(is_mark(m) and m[0] == "T" for m in marks[:last]):
+        if not last or marks[0] not in ("a", "an") or any(is_mark(m, "T") for m in marks[:last]):
             return ""
         first = self.line.at(self.defined)
         return self.line.words(first + 1, first + last + 1)
@@ -135,26 +133,26 @@ class _Sentence:
         inside = aside[1] if aside and (self.defined or aside.start() == self.end + 1) else ""
         if not inside and self.text.startswith(" was born", self.end):
             inside = self.text[self.end :].split(" and ")[0]
-        if inside[:1] == "T" and is_mark(inside):
+        if is_mark(inside, "T"):
             inside = _DASH.sub(" – ", self._words(inside))  # "1912–1999"
         born, lived, place = _BORN.search(inside), _LIVED.search(inside), _BORN_IN.search(inside)
         died = _DIED.match(self.text, self.end)
         if born or (lived and lived[1] and person):
             yield self._dated("BORN_ON", "was born", born[1] if born else str(lived and lived[1]))
-        if place and (target := self.line.names[int(place[1][1:])]):
+        if place and (target := self.line.name(place[1])):
             draft = Drafted("BORN_IN", FactKind.FUNCTIONAL, self.who, target)
             yield draft, f"{self.name} was born in {target.name}."
         if (lived and lived[2] and (person or born)) or (died and person):
             yield self._dated("DIED_ON", "died", died[1] if died else str(lived and lived[2]))
 
     def _words(self, mark: str) -> str:
-        time = self.line.times[int(mark[1:])]
+        time = self.line.time(mark)
         return self.line.sentence[time.start : time.end]
 
     def _dated(self, relation: str, verb: str, mark: str) -> Told:
         """A birth or death at a time, or in a year that is no mark."""
         day = make_day(int(mark)) if mark.isdigit() else None
-        begin = self.line.times[int(mark[1:])].begin_ms if not mark.isdigit() else day and ms_of(day)
+        begin = self.line.time(mark).begin_ms if not mark.isdigit() else day and ms_of(day)
         words = mark if mark.isdigit() else self._words(mark).removeprefix("on ").removeprefix("in ")
         joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
         draft = Drafted(relation, FactKind.EVENT, self.who, self.who, valid_ms=begin)
@@ -195,6 +193,6 @@ class _Sentence:
         if behind and behind not in BEHIND and behind[0] not in "TA":
             marks.pop()  # more of the name than is known
         for mark in marks:
-            draft = self.line.names[int(mark[1:])]
+            draft = self.line.name(mark)
             if draft is not None and draft is not self.who and draft.name not in ("Jr", "Sr"):
                 yield draft

@@ -5,17 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.models.rules.lexicon import INTERJECTIONS, KIN, PLACES, PREPOSITIONS, STOP, VAGUE
+from kgsvc.models.rules.english import (
+    FORMS,
+    INTERJECTIONS,
+    KIN,
+    PLACES,
+    PREPOSITIONS,
+    STOP,
+    VAGUE,
+    Tense,
+    begins,
+    ends,
+    last_ms,
+    tense_of,
+    told_at,
+)
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
-from kgsvc.models.rules.scene import NodeDraft, Scene
-from kgsvc.models.rules.tenses import Tense, begins, ends, last_ms, tense_of, told_at
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
-from kgsvc.models.rules.verbs import FORMS
 
 # Before a claim: who says so is not sure, or says that others say so.
 _UNSURE = listed("unsure", word_set)
@@ -46,18 +57,6 @@ _NO_THINGS = (
         "to me you it them him her us this that more n't go see be being back last game games lot way thing"
     )
 )
-
-
-class Drafted(NamedTuple):
-    """A statement without its words."""
-
-    relation: str
-    kind: FactKind
-    source: NodeDraft
-    target: NodeDraft
-    polarity: Polarity = Polarity.ASSERTS
-    valid_ms: int | None = None
-    invalid_ms: int | None = None
 
 
 @dataclass(slots=True)
@@ -116,7 +115,7 @@ class Claims:
                 before = self.marks[first - 2]
             elif before in ("the", "our"):
                 before = ""
-            bound = not before or before in _BEFORE or (before[:1] == "T" and is_mark(before))
+            bound = not before or before in _BEFORE or is_mark(before, "T")
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
             among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
@@ -129,7 +128,7 @@ class Claims:
         name_last = bool(groups.get("o") or groups.get("p")) and is_mark(self.marks[after - 1])
         if name_last and behind and behind not in BEHIND and behind[:1] not in "TA":
             return False
-        return behind != "or" and "or" not in self.marks[after : after + 1]
+        return behind != "or"
 
     def _behind(self, marks: tuple[str, ...], at: int) -> int:
         """Where the part of the sentence begins that the last of `marks` before a place opens."""
@@ -169,15 +168,15 @@ class Claims:
             if found and first and found[-1].subject[0] >= 0 and not liking:
                 return found[-1].who, (first, first)
             verb = FORMS.get((groups.get("verb") or "").split(" ")[0])
-            spoken = first == 0 and verb is not None and verb.past and self.scene.speaker is not None
-            return (self.scene.speaker, (first, first)) if spoken and self.scene.speaker else None
+            speaker = self.scene.speaker if first == 0 and verb is not None and verb.past else None
+            return None if speaker is None else (speaker, (first, first))
         at = self.line.at(match.start("s"))
         before = found[-1].who if found and found[-1].subject[0] >= 0 else None
-        same = text in ("he", "she") and before is not None and before not in (self.scene.speaker, None)
-        who = before if same else self._who(text, at)
+        same = text in ("he", "she") and before not in (self.scene.speaker, None)
+        who = before if same else self._who(text)
         return None if who is None else (who, (at, at + len(text.split(" "))))
 
-    def _who(self, text: str, at: int) -> NodeDraft | None:
+    def _who(self, text: str) -> NodeDraft | None:
         if text in ("", "I", "we", "my", "our", "the"):
             return self.scene.speaker or (self.scene.subject if text == "the" else None)
         if text == "the project":
@@ -188,7 +187,7 @@ class Claims:
             return self.scene.antecedent("it")
         words = text.split(" ")
         if is_mark(words[-1]):
-            return self.line.names[int(words[-1][1:])]
+            return self.line.name(words[-1])
         speaker = self.scene.speaker
         kin = self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
         if kin is not None:
@@ -201,7 +200,7 @@ class Claims:
         end = after
         while end < len(self.marks) and not self._opens(end):
             end += 1
-        times = [self.line.times[int(m[1:])] for m in self.marks[start:end] if m[:1] == "T" and is_mark(m)]
+        times = [self.line.time(mark) for mark in self.marks[start:end] if is_mark(mark, "T")]
         return times, self.line.words(start, end).lower()
 
     def _opens(self, at: int) -> bool:
@@ -220,25 +219,25 @@ class Claims:
             yield from self._value(claim, match, who, times, tense)
             return
         for target in self._targets(claim, match):
-            ends = (who, target) if claim.source == "s" else (target, who)
-            if target is who or (claim.source in "pq" and target is None):
+            if target is who:
                 continue
+            ends = (who, target) if claim.source == "s" else (target, who)
             shaped = self._shaped(claim, match, words, *ends)
             timed = shaped and self._timed(shaped, tense, times)
             if timed:
                 yield timed
 
     def _targets(self, claim: Claim, match: re.Match[str]) -> Iterator[NodeDraft]:
-        group = claim.target if claim.target != "s" else claim.source
-        if group in "pq" and not match.groupdict().get(group):
+        group, groups = claim.target if claim.target != "s" else claim.source, match.groupdict()
+        if group in "pq" and not groups.get(group):
             return
         if group == "np":
             yield from self._things(match, claim.relation)
             return
-        text = match.groupdict().get(group) or match.groupdict().get(f"{group}2") or ""
-        more = match.groupdict().get("more") or match.groupdict().get("more2") or ""
+        text = groups.get(group) or groups.get(f"{group}2") or ""
+        more = groups.get("more") or groups.get("more2") or ""
         for word in (*text.split(" "), *more.split(" ")):
-            draft = self.line.names[int(word[1:])] if is_mark(word) and word[0] == "N" else None
+            draft = self.line.name(word) if is_mark(word, "N") else None
             if draft is not None:
                 yield draft
 
@@ -258,8 +257,8 @@ class Claims:
                 yield draft
 
     def _thing(self, text: str, first: int, kind: str) -> NodeDraft | None:
-        if is_mark(text) and text[0] == "N":
-            return self.line.names[int(text[1:])]
+        if is_mark(text, "N"):
+            return self.line.name(text)
         return self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
 
     def _shaped(
@@ -269,16 +268,11 @@ class Claims:
         groups = match.groupdict()
         if claim.relation in ("ROLE", "HAS", "KIN"):
             return self._role(claim, groups, words, source, target)
-        if (
-            claim.relation == "MEMBER_OF"
-            and target.type == "Organization"
-            and not _GROUPS & {target.name.lower().split()[-1]}
-        ):
+        joined = claim.relation == "MEMBER_OF"
+        if joined and target.type == "Organization" and target.name.lower().split()[-1] not in _GROUPS:
             kind = FactKind.FUNCTIONAL
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
-        if claim.relation == "MEMBER_OF" and (
-            target.type in ("Location", "Person") or target.name.lower() in PLACES
-        ):
+        elif joined and (target.type in ("Location", "Person") or target.name.lower() in PLACES):
             return None
         for draft, kind_of in zip((source, target), claim.types, strict=True):
             if kind_of and draft.type not in (kind_of, "Entity"):
@@ -369,9 +363,10 @@ class Claims:
             thing = match.groupdict().get("thing")
             relation = f"HAS_{screaming(thing)}_PRICE" if thing else ATTRIBUTES.get(attribute, "")
             relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
-        if value[0] == "T" and (self.line.times[int(value[1:])].begin_ms is None):
+        time = self.line.time(value) if value[0] == "T" else None
+        if time is not None and time.begin_ms is None:
             return
-        when_told = [t for t in times if value[0] != "T" or t is not self.line.times[int(value[1:])]]
+        when_told = [each for each in times if each is not time]
         when = begins(when_told, self.scene.reference_ms, True)
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(

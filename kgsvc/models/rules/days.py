@@ -10,12 +10,21 @@ import calendar
 from datetime import date
 
 from kgsvc.domain.limits import DAY_MS
+from kgsvc.models.rules.text import numbered
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _LAST = date.max.toordinal()
 _MONTHS_PER = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120}
 _DAYS_PER = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
 MS_PER = {"hour": 3_600_000, "minute": 60_000, "second": 1_000}
+MONTHS = numbered(
+    "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sept/sep "
+    "october/oct november/nov december/dec",
+    1,
+)
+WEEKDAYS = numbered(
+    "monday/mon tuesday/tue/tues wednesday/wed thursday/thu/thur/thurs friday/fri saturday/sat sunday/sun", 0
+)
 
 
 def day_of(ms: int) -> int | None:

@@ -12,10 +12,9 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Source
 from kgsvc.models.protocol import Extracted
-from kgsvc.models.rules.corrections import Told
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.records import read_json
-from kgsvc.models.rules.scene import Scene
+from kgsvc.models.rules.scene import Scene, Told
 from kgsvc.models.rules.speakers import cast_of, enter, speaker_of, turns_of
 from kgsvc.models.rules.text import cleaned
 
@@ -54,12 +53,13 @@ def extract_one(request: ExtractionRequest, limits: Limits) -> Extracted:
 
 def _read(request: ExtractionRequest, limits: Limits) -> Scene:
     episode = replace(request.episode, body=cleaned(request.episode.body))
+    request = replace(request, episode=episode)
     scene = Scene(limits, episode.reference_ms, len(episode.body))
-    cast = cast_of(replace(request, episode=episode))
+    cast = cast_of(request)
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene
     for turn in turns_of(episode):
-        said = partial(_told_before, replace(request, episode=episode), limits, turn.speaker)
+        said = partial(_told_before, request, limits, turn.speaker)
         read_text(scene, enter(scene, cast, turn, episode), cast, said)
     return scene
 

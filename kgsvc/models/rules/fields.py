@@ -90,7 +90,7 @@ def _has_id(value: Mapping[str, Any]) -> bool:
     return any(isinstance(value.get(key), str) and ID.fullmatch(value[key]) for key in IDENTITY_KEYS)
 
 
-def amount_of(value: Mapping[str, Any], currency: str = "", per: str = "") -> str:
+def amount_of(value: Mapping[str, Any], currency: str, per: str = "") -> str:
     """ "310 EUR per day"; "" if the object holds no amount."""
     found = next(
         (value[k] for k in ("amount", "value", "price") if isinstance(value.get(k), (int, float))), None

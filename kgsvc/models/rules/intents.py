@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.claims import Drafted, Found
-from kgsvc.models.rules.lexicon import KIN, PRONOUNS
+from kgsvc.models.rules.claims import Found
+from kgsvc.models.rules.english import FORMS, KIN, PRONOUNS
 from kgsvc.models.rules.marking import Line
-from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
 from kgsvc.models.rules.text import word_set
-from kgsvc.models.rules.verbs import FORMS
 
 _SUBJECT = r"(?P<s>we|(?:the )?N\d+|(?:the|all|every|each|our)(?: [a-z-]+){1,3}?)"
 _MUST = r"(?:must(?: not| always| never)?|(?:is|are) required to|(?:has|have) to|needs? to have)"
@@ -54,7 +53,7 @@ def _requirement(line: Line, scene: Scene) -> Found | None:
     subject = match["s"] or ""
     if not KIN.isdisjoint(subject.split(" ")):
         return None
-    named = line.names[int(subject.split("N")[1])] if "N" in subject else None
+    named = line.name(subject.removeprefix("the ")) if "N" in subject else None
     if named is not None and named.type in ("Person", "Location"):
         return None
     whole = named is None and subject != "we" and match.re is _REQUIRED

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kgsvc.models.rules.lexicon import KIN, type_of
+from kgsvc.models.rules.english import KIN, type_of
 from kgsvc.models.rules.names import Name, find_names
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import Word, words_of
@@ -41,6 +41,14 @@ class Line:
     def at(self, offset: int) -> int:
         """The mark that stands at or behind an offset of `text`."""
         return bisect_left(self.offsets, offset)
+
+    def name(self, mark: str) -> NodeDraft | None:
+        """What a mark such as "N0" names; None where that found no room."""
+        return self.names[int(mark[1:])]
+
+    def time(self, mark: str) -> Time:
+        """The time that a mark such as "T0" stands for."""
+        return self.times[int(mark[1:])]
 
     def words(self, first: int, after: int) -> str:
         """The sentence's own words at the marks `first`..`after`."""
@@ -109,6 +117,6 @@ def _named(scene: Scene, words: Sequence[Word], at: int, name: Name) -> NodeDraf
     return scene.named(name.text, kind)
 
 
-def is_mark(text: str) -> bool:
+def is_mark(text: str, kinds: str = "NTA") -> bool:
     """Whether a mark stands for a name, time or amount."""
-    return _MARK.fullmatch(text) is not None
+    return text[:1] in kinds and _MARK.fullmatch(text) is not None

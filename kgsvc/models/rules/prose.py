@@ -12,20 +12,18 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.articles import told_of
-from kgsvc.models.rules.claims import Claims, Drafted, Found
-from kgsvc.models.rules.corrections import Told, corrected, is_correction
+from kgsvc.models.rules.claims import Claims, Found
+from kgsvc.models.rules.english import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE, nearer
 from kgsvc.models.rules.intents import intent_of
-from kgsvc.models.rules.lexicon import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE
 from kgsvc.models.rules.marking import Line, is_mark, mark
+from kgsvc.models.rules.names import read_aliases
 from kgsvc.models.rules.relations import screaming
-from kgsvc.models.rules.scene import NodeDraft, Scene
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
-from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, sentences_of, unruled
-from kgsvc.models.rules.wording import restated
+from kgsvc.models.rules.wording import corrected, is_correction, restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
@@ -52,7 +50,6 @@ class _Passage:
     substance: int = 0
     asked: bool = True
     when: int | None = None
-
     length: int = 0
 
 
@@ -190,10 +187,9 @@ class _Reader:
 
     def _add(self, each: Drafted, text: str) -> None:
         self.kept = True
-        fits = len(text) <= self.scene.limits.fact
         edge = ExtractedEdge(
             each.relation,
-            text if fits else text[: self.scene.limits.fact],
+            text[: self.scene.limits.fact],
             each.source.ref,
             each.target.ref,
             each.valid_ms,
@@ -297,7 +293,7 @@ def _spaced(sentence: str) -> str:
 def _is_vocative(line: Line) -> bool:
     """ "Thanks, Carol!": a name that is only addressed."""
     marks = line.text.split(" ")
-    at = next((n for n, m in enumerate(marks) if m[:1] == "N" and is_mark(m)), -1)
+    at = next((n for n, m in enumerate(marks) if is_mark(m, "N")), -1)
     before, behind = marks[at - 1] if at > 0 else ",", marks[at + 1] if at + 1 < len(marks) else "."
     return at >= 0 and (before == "," or before in INTERJECTIONS) and behind in (",", "!", ".", "?", "-")
 

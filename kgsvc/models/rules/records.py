@@ -296,11 +296,7 @@ class _Walk:
         words = fields.words_of_key(place.key)
         if words.rsplit(" ", 1)[-1] in _LINKS and " " in words:
             return screaming(words), f"was {words}" if words.endswith(" by") else f"is {words}", False
-        return (
-            screaming(f"HAS_{fields.words_of_key(fields.singular(place.key))}") or "HAS_VALUE",
-            f"has {words}",
-            False,
-        )
+        return screaming(f"HAS_{fields.words_of_key(fields.singular(place.key))}"), f"has {words}", False
 
     def _edge(
         self, name: str, fact: str, ends: _Ends, place: _Place, kind: FactKind, how: Polarity = _ASSERTS

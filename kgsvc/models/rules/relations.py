@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.models.rules.lexicon import KIN, ROLES
+from kgsvc.models.rules.english import FORMS, KIN, ROLES
 from kgsvc.models.rules.text import mapping
-from kgsvc.models.rules.verbs import FORMS
 
 _ROWS = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
@@ -52,7 +51,7 @@ _ADVERBS = (
     "part-time full-time now also still currently already just finally actually really only both always"
     " recently officially"
 )
-ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
+_ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
     rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|(?!usual)[a-z]{{2,12}}ly) ){{0,6}})"
@@ -60,19 +59,18 @@ _AUX = (
 _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
 _KIN = "|".join(sorted(KIN, key=len, reverse=True))
-SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
+_SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 _ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
-_START = rf"(?:{SUBJECT} |{_ELIDED})"
+_START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
 _THING = r"(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
 _STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| most|$)"
-_ANY = _THING.replace(
-    "(?:the )?", "(?:a |an )?"
-)  # "I love the vibe" tells no taste: it is about something here
+# "I love the vibe" tells no taste: it is about something here.
+_ANY = _THING.replace("(?:the )?", "(?:a |an )?")
 # What somebody or something has a value of, and the relation that says so.
 ATTRIBUTES = {
     words.replace("_", " "): f"HAS_{name}"
@@ -114,31 +112,36 @@ class Rule:
     claims: tuple[Claim, ...]
 
 
+_Row = tuple[str, list[str], tuple[Claim, ...]]  # a pattern, words one of which it needs, what it claims
+
+
 def _forms(lemma: str) -> list[str]:
     return sorted(
         (w for w, f in FORMS.items() if f.lemma == lemma and not w.endswith("in")), key=len, reverse=True
     )
 
 
+def _acting(verb: str) -> tuple[str, list[str]]:
+    """The pattern of a verb with its auxiliaries, and its forms."""
+    forms = _forms(verb)
+    return rf"{_AUX}(?P<verb>{'|'.join(forms)}) ", forms
+
+
 def _phrase(words: str) -> tuple[str, list[str]]:
     """The pattern of a phrase of the table, and the words one of which it needs."""
     verb, _, rest = words.partition(" ")
     rest = f"{rest} " if rest else ""
+    start = rf"(?:{_SUBJECT}{_ASIDE} |{_ELIDED})"
     if verb == "be":
-        group = rf"{_AUX}{_BE} {_NOT}(?:{ADV}){rest}"
-        return rf"(?:{SUBJECT}{_ASIDE} |{_ELIDED}){group}{_OBJECT}", [rest.split()[0]]
-    forms = _forms(verb)
-    group = rf"{_AUX}(?P<verb>{'|'.join(forms)}) {ADV}{rest}"
+        return rf"{start}{_AUX}{_BE} {_NOT}(?:{_ADV}){rest}{_OBJECT}", [rest.split()[0]]
+    acting, forms = _acting(verb)
     if rest == "over ":  # "took Project Atlas over"
-        return (
-            rf"(?:{SUBJECT} |{_ELIDED}){_AUX}(?P<verb>{'|'.join(forms)}) (?:over "
-            rf"{_OBJECT}|{_OBJECT.replace('<o>', '<o2>').replace('<more>', '<more2>')} over)",
-            forms,
-        )
-    return rf"(?:{SUBJECT}{_ASIDE} |{_ELIDED}){group}{_OBJECT}", forms
+        between = _OBJECT.replace("<o>", "<o2>").replace("<more>", "<more2>")
+        return rf"{_START}{acting}(?:over {_OBJECT}|{between} over)", forms
+    return rf"{start}{acting}{_ADV}{rest}{_OBJECT}", forms
 
 
-def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+def _table() -> Iterator[_Row]:
     rows = re.sub(r"\n {2,}", " ", _ROWS).strip().splitlines()
     for row in rows:
         head, _, phrases = row.partition(": ")
@@ -154,7 +157,7 @@ def _table() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
                 yield pattern, triggers, (claim,)
 
 
-def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+def _special() -> Iterator[_Row]:
     """What does not fit a row of phrases. The order counts: what was understood by one pattern is left alone
     by those behind it."""
     yield from _moves()
@@ -163,7 +166,7 @@ def _special() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
     yield from _patterns(_VALUES)
 
 
-def _moves() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+def _moves() -> Iterator[_Row]:
     """From one place to another: one relation ends, another begins."""
     two = r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)(?P<more>)"
     for verb, relation, kind in (
@@ -172,7 +175,8 @@ def _moves() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         ("switch", "USES", FactKind.STATE),
     ):
         claims = Claim(relation, kind, "s", "o", "end"), Claim(relation, kind, "s", "p", "begin")
-        yield rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) {two}", _forms(verb), claims
+        acting, forms = _acting(verb)
+        yield rf"{_START}{acting}{two}", forms, claims
 
 
 # A pattern with its parts by name (in capitals): what it claims, from and to which groups, words it needs.
@@ -228,8 +232,8 @@ PAYS ({" ".join(_forms("pay"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("pay"))}
 EARNS ({" ".join(_forms("earn"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("earn"))}) PRICE
 """
 _PARTS = {
-    **{"START": _START, "SUBJECT": SUBJECT, "AUX": _AUX, "BE": _BE, "NOT": _NOT, "OBJECT": _OBJECT},
-    **{"ROLE": _ROLE, "KIN": _KIN, "ROLES": "|".join(ROLES), "RENAMER": SUBJECT.replace("<s>", "<x>")},
+    **{"START": _START, "SUBJECT": _SUBJECT, "AUX": _AUX, "BE": _BE, "NOT": _NOT, "OBJECT": _OBJECT},
+    **{"ROLE": _ROLE, "KIN": _KIN, "ROLES": "|".join(ROLES), "RENAMER": _SUBJECT.replace("<s>", "<x>")},
     **{"ATTRIBUTE": _ATTRIBUTE, "BECOMES": _BECOMES, "VALUE": _VALUE, "CHANGES": _CHANGES},
     **{"OWNER": r"(?:the |project )*(?P<s>N\d+)", "THING": "(?P<thing>[a-z]{3,15})"},
     **{"PRICE": r"(?:us |me |now |only )?(?P<value>A\d+)"},
@@ -238,7 +242,7 @@ _SPACED = ("START", "AUX", "NOT", "BECOMES")  # end in a space of their own
 _PART = re.compile(rf"\b(?:({'|'.join(_SPACED)}) ?|({'|'.join(_PARTS.keys() - set(_SPACED))})\b)")
 
 
-def _patterns(table: str) -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+def _patterns(table: str) -> Iterator[_Row]:
     """The rows of a table; one without kind claims a value, of VALUE the attribute is told by the match."""
     for row in re.sub(r"\n {2,}", " ", table).strip().splitlines():
         head, _, rest = row.partition("(")
@@ -254,23 +258,20 @@ def _patterns(table: str) -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
         yield _PART.sub(lambda part: _PARTS[part[1] or part[2]], pattern), triggers.split(), (claim,)
 
 
-def _tastes() -> Iterator[tuple[str, list[str], tuple[Claim, ...]]]:
+def _tastes() -> Iterator[_Row]:
     """What somebody likes, needs, plays or cannot eat."""
     state = FactKind.STATE
     for verb, relation in _LIKING.items():
-        yield (
-            rf"{_START}{_AUX}(?P<verb>{'|'.join(_forms(verb))}) "
-            rf"{_THING if verb == 'play' else _ANY}{_AND_THING}{_STOPS}(?P<more>)",
-            _forms(verb),
-            (Claim(relation, state, "s", "np"),),
-        )
+        (acting, forms), thing = _acting(verb), _THING if verb == "play" else _ANY
+        claim = Claim(relation, state, "s", "np")
+        yield rf"{_START}{acting}{thing}{_AND_THING}{_STOPS}(?P<more>)", forms, (claim,)
     yield (
-        rf"{SUBJECT} {_AUX}{_BE} {_NOT}allergic to {_THING}{_AND_THING}{_STOPS}(?P<more>)",
+        rf"{_SUBJECT} {_AUX}{_BE} {_NOT}allergic to {_THING}{_AND_THING}{_STOPS}(?P<more>)",
         ["allergic"],
         (Claim("ALLERGIC_TO", state, "s", "np"),),
     )
     yield (
-        rf"{SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) "
+        rf"{_SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) "
         rf"{_THING}{_STOPS}(?P<more>)",
         ["up", "playing"],
         (Claim("PLAYS", state, "s", "np", "end"),),

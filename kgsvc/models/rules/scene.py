@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
+from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.protocol import Trouble
-from kgsvc.models.rules.lexicon import MEN, WOMEN
+from kgsvc.models.rules.english import MEN, WOMEN
 from kgsvc.models.rules.text import word_set
 
 _HE = word_set("he him his himself")
@@ -43,6 +44,21 @@ class NodeDraft:
         """Take a more telling type, if it had none."""
         if kind and self.type in ("Entity", "Topic"):
             self.type = kind
+
+
+class Drafted(NamedTuple):
+    """A statement without its words."""
+
+    relation: str
+    kind: FactKind
+    source: NodeDraft
+    target: NodeDraft
+    polarity: Polarity = Polarity.ASSERTS
+    valid_ms: int | None = None
+    invalid_ms: int | None = None
+
+
+Told = tuple[Drafted, str]  # a statement and its words
 
 
 class Scene:

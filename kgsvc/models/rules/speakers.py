@@ -15,14 +15,14 @@ from itertools import islice
 from kgsvc.domain.facts import quoting
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, RoleType, Source
-from kgsvc.models.rules.lexicon import (
+from kgsvc.models.rules.days import MONTHS, WEEKDAYS
+from kgsvc.models.rules.english import (
     COMMON,
+    FORMS,
     HONORIFICS,
     MEN,
-    MONTHS,
     PLACES,
     STOP,
-    WEEKDAYS,
     WOMEN,
     WORK_WORDS,
     type_of,
@@ -30,7 +30,6 @@ from kgsvc.models.rules.lexicon import (
 from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.scene import Scene
 from kgsvc.models.rules.text import MOST, READ, cleaned, sentences_of, word_set, words_of
-from kgsvc.models.rules.verbs import FORMS
 
 _ROLE_TYPES = ("user", "assistant", "system")
 _TYPED_PREFIX = re.compile(r"[ \t]*+([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")

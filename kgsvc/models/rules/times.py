@@ -8,7 +8,9 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from kgsvc.models.rules.days import (
+    MONTHS,
     MS_PER,
+    WEEKDAYS,
     checked,
     day_of,
     floor_to,
@@ -18,7 +20,6 @@ from kgsvc.models.rules.days import (
     shift_ms,
     words_for,
 )
-from kgsvc.models.rules.lexicon import MONTHS, WEEKDAYS
 from kgsvc.models.rules.text import numbered, word_list, word_set
 
 MONTH = (

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgsvc.models.prompts import answer as answering
-from kgsvc.models.prompts import extraction, relevance, resolution, summaries
+from kgsvc.models.prompts import extraction, resolution
+from kgsvc.models.prompts.retrieval import ANSWER_MARK, RELEVANCE_MARK
+from kgsvc.models.prompts.summaries import ENTITIES_MARK
 from tests.support.scripted_openai.replies import all_new, answer, ratings
 
 Kind = Literal["answer", "says", "body", "truncated", "refused", "status", "hang", "stall", "cut", "drop"]
@@ -40,17 +41,17 @@ class Request:
     @property
     def retelling(self) -> Mapping[str, Any] | None:
         """The entities whose summaries are asked for, None where something else is."""
-        return fenced_data(self.body, summaries.MARK)
+        return fenced_data(self.body, ENTITIES_MARK)
 
     @property
     def relevance(self) -> Mapping[str, Any] | None:
         """The query and the passages that are to be rated, None where something else is asked."""
-        return fenced_data(self.body, relevance.MARK)
+        return fenced_data(self.body, RELEVANCE_MARK)
 
     @property
     def question(self) -> Mapping[str, Any] | None:
         """The question that is to be answered and its context, None where something else is asked."""
-        return fenced_data(self.body, answering.MARK)
+        return fenced_data(self.body, ANSWER_MARK)
 
     @property
     def _last(self) -> str:

@@ -5,9 +5,10 @@ import random
 import pytest
 
 from kgsvc.communities.builder import FactGraph, drafts_of, give_to_model, writes_of
-from kgsvc.communities.describing import NAME_CHARS, SUMMARY_CHARS, name_of, summary_of
+from kgsvc.communities.describing import name_of, summary_of
 from kgsvc.communities.detection import Ends
 from kgsvc.domain.model.communities import Draft, Link
+from kgsvc.models.protocol import NAME_CHARS, SUMMARY_CHARS
 
 FACTS: dict[str, Ends] = {
     "f1": ("ada", "bob"),

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from kgsvc.documents.chunking import Chunk, Chunking, chunks_of, count_tokens, split
-from kgsvc.documents.tokens import load, token_starts
+from kgsvc.documents.chunking import Chunk, Chunking, chunks_of, split
+from kgsvc.documents.tokens import count_tokens, load_vocabulary, token_starts
 from kgsvc.domain.limits import MIB
 from tests.unit.documents.test_revisions import own
 
@@ -166,7 +166,7 @@ def test_an_overlap_as_large_as_the_window_is_refused() -> None:
 @pytest.mark.parametrize("boundaries", ["near", "exact"])
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_text_takes_long(kind: str, boundaries: str) -> None:
-    load()
+    load_vocabulary()
     began = time.process_time()
     chunks = split(HOSTILE[kind], Chunking(boundaries="near" if boundaries == "near" else "exact"))
     assert time.process_time() - began < 10
@@ -175,7 +175,7 @@ def test_no_text_takes_long(kind: str, boundaries: str) -> None:
 
 
 def test_a_long_document_is_not_held_in_memory() -> None:
-    load()
+    load_vocabulary()
     page = PROSE * 4
 
     def pieces() -> Iterator[str]:

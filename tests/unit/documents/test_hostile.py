@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from kgsvc.documents.reading import DocumentText, Reader, ReadingLimits, Unreadable
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Unreadable
+from kgsvc.documents.reading.reader import Reader
 from tests.support import hostile
 from tests.support.hostile import Hostile
 

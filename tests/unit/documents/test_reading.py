@@ -12,7 +12,8 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from kgsvc.documents.reading import DocumentText, Reader, ReadingLimits, Unreadable
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Unreadable
+from kgsvc.documents.reading.reader import Reader
 from tests.support.pdfs import Row, pdf_of
 
 MARKDOWN = (

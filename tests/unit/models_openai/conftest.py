@@ -13,11 +13,11 @@ import pytest
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import FREE, Episode, Source, Usage
-from kgsvc.models.openai import ChatModel, EmbeddingModel, Endpoint
 from kgsvc.models.openai.chat import Chat
 from kgsvc.models.openai.embedder import OpenAIEmbedder
 from kgsvc.models.openai.extractor import OpenAIExtractor
 from kgsvc.models.openai.resolver import OpenAIResolver
+from kgsvc.models.openai.settings import ChatModel, EmbeddingModel, Endpoint
 from kgsvc.models.openai.transport import Transport
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import ScriptedOpenAI, answer, edge, node

@@ -12,10 +12,10 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.resolution.decisions import KnownEntity, NodeQuestion, ResolutionRequest
-from kgsvc.models.openai import ChatModel, Endpoint
 from kgsvc.models.openai.chat import TooLong
 from kgsvc.models.openai.extractor import OpenAIExtractor
 from kgsvc.models.openai.resolver import OpenAIResolver
+from kgsvc.models.openai.settings import ChatModel, Endpoint
 from kgsvc.models.protocol import Extracted, Extractor
 from tests.support.scripted_openai import (
     Outcome,

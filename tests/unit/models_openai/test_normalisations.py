@@ -11,8 +11,8 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import UNKNOWN, ExtractedEdge, ExtractionRequest
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
-from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.extractor import shown
+from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.openai.validation import Checked, Rejected, validate
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import answer, edge, node, says

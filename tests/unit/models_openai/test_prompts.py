@@ -16,7 +16,7 @@ from kgsvc.domain.model.extraction import (
     ValueKind,
 )
 from kgsvc.domain.model.graph import FactKind, RoleType, Source
-from kgsvc.models.openai import ChatModel
+from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.openai.validation import extraction
 from kgsvc.models.prompts import extraction as prompts
 from tests.unit.models_openai.conftest import Rig, assert_pinned, episode

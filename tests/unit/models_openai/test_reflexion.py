@@ -6,7 +6,7 @@ import pytest
 
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.items import ItemWarning
-from kgsvc.models.openai import ChatModel
+from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import Outcome, Request, answer, edge, node, refused, says, status

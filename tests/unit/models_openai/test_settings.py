@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgsvc.models.openai import Endpoint
+from kgsvc.models.openai.settings import Endpoint
 
 
 def test_the_key_is_not_in_the_repr() -> None:

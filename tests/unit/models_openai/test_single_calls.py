@@ -3,14 +3,13 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.models.openai.single_calls import OpenAICrossEncoder, OpenAISummariser, OpenAISummaryWriter
-from kgsvc.models.prompts import community, relevance, summaries
+from kgsvc.models.prompts import retrieval, summaries
 from kgsvc.models.protocol import CrossEncoder, Gist, Rated, Subject, Summariser, SummaryWriter
 from tests.support.scripted_openai import rate_limited, refused, says, status, truncated
 from tests.unit.models_openai.conftest import Rig, assert_pinned
@@ -54,15 +53,32 @@ class Kind:
 
     ask: Callable[[Rig], Awaitable[object]]
     good: str
-    prompts: ModuleType
+    version: str
+    mark: str
     operation: str
 
 
 COMBINE = Kind(
-    lambda rig: summariser(rig).combine("g", FIRST, SECOND), json.dumps(GIST), community, "summarise"
+    lambda rig: summariser(rig).combine("g", FIRST, SECOND),
+    json.dumps(GIST),
+    summaries.COMMUNITY_VERSION,
+    summaries.COMMUNITY_MARK,
+    "summarise",
 )
-RETELL = Kind(lambda rig: writer(rig).retell("g", [ADA, ACME]), retold(), summaries, "rewrite")
-RATE = Kind(lambda rig: encoder(rig).rate(QUERY, TEXTS, "g"), scores(1, 2, 3), relevance, "rerank")
+RETELL = Kind(
+    lambda rig: writer(rig).retell("g", [ADA, ACME]),
+    retold(),
+    summaries.ENTITIES_VERSION,
+    summaries.ENTITIES_MARK,
+    "rewrite",
+)
+RATE = Kind(
+    lambda rig: encoder(rig).rate(QUERY, TEXTS, "g"),
+    scores(1, 2, 3),
+    retrieval.RELEVANCE_VERSION,
+    retrieval.RELEVANCE_MARK,
+    "rerank",
+)
 every_kind = pytest.mark.parametrize("kind", [COMBINE, RETELL, RATE], ids=lambda kind: kind.operation)
 
 
@@ -72,8 +88,8 @@ async def test_the_request_is_the_pinned_one(rig: Rig, kind: Kind) -> None:
     rig.model.fail(says(kind.good))
     await kind.ask(rig)
     body = rig.model.chats[0].body
-    assert_pinned(kind.prompts.VERSION, body)
-    assert body["messages"][-1]["content"].count(f"</{kind.prompts.MARK}>") == 1, "text inside writes no mark"
+    assert_pinned(kind.version, body)
+    assert body["messages"][-1]["content"].count(f"</{kind.mark}>") == 1, "text inside writes no mark"
 
 
 @every_kind
@@ -171,10 +187,10 @@ async def test_all_passages_take_one_call_and_are_told_apart_by_id(rig: Rig) -> 
 
 async def test_of_a_long_query_the_beginning_is_shown(rig: Rig) -> None:
     rig.model.fail(says(scores(1)))
-    await encoder(rig).rate("q" * (relevance.QUERY_CHARS + 1), TEXTS[:1], "g")
+    await encoder(rig).rate("q" * (retrieval.QUERY_CHARS + 1), TEXTS[:1], "g")
     shown = rig.model.chats[0].relevance
     assert shown is not None
-    assert shown["query"] == "q" * relevance.QUERY_CHARS
+    assert shown["query"] == "q" * retrieval.QUERY_CHARS
 
 
 async def test_no_passages_cost_nothing(rig: Rig) -> None:

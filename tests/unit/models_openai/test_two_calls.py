@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kgsvc.domain.errors import StepError
-from kgsvc.models.openai import ChatModel
+from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import Outcome, edge, node, refused, says

@@ -10,10 +10,10 @@ from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.resolution.decisions import KnownEntity, NodeQuestion, ResolutionRequest
-from kgsvc.models.openai import ChatModel
 from kgsvc.models.openai.chat import Chat
 from kgsvc.models.openai.extractor import OpenAIExtractor
 from kgsvc.models.openai.resolver import OpenAIResolver
+from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.protocol import Extracted
 from tests.support.scripted_openai import (
     Outcome,

@@ -1,0 +1,230 @@
+"""The English that the rules know: word classes, names of places and people, verbs and tenses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kgsvc.models.rules.days import MONTHS, WEEKDAYS
+from kgsvc.models.rules.text import listed, name_set, word_list, word_set
+from kgsvc.models.rules.times import Time
+
+PLACES = listed("places", name_set)
+MEN = listed("men", name_set)
+WOMEN = listed("women", name_set)
+ORGANISATION_WORDS = listed("organisation_words", word_set)
+ORGANISATION_HEADS = word_set("university ministry bank institute department")
+ORGANISATION_MARKS = ("corp", "tech", "soft", "labs", "works", "bank", "systems", ".com", ".io", ".ai")
+PLACE_WORDS = listed("place_words", word_set)
+PLACE_HEADS = word_set("mount lake river port fort")
+PROJECT_WORDS = word_set("project initiative programme operation campaign")
+EVENT_WORDS = listed("event_words", word_set)
+WORK_WORDS = listed("work_words", word_set)
+_MAKERS = listed("makers", word_set)
+ROLES = (_MAKERS - listed("no_roles", word_set)) | listed("chiefs", word_set)
+FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
+SECOND_PERSON = word_set("you your yours yourself ya u ur y'all")
+THIRD_PERSON = listed("third_person", word_set)
+PRONOUNS = FIRST_PERSON | SECOND_PERSON | THIRD_PERSON
+DETERMINERS = listed("determiners", word_set)
+BE = word_set("am is are was were be been being 'm 're ain't")
+HAVE = word_set("have has had having 've")
+DO = word_set("do does did doing done")
+MODALS = word_set("will would can could may might must shall should 'll 'd wo ca sha gonna gotta ought need")
+NEGATIONS = word_set("not n't never")
+PREPOSITIONS = listed("prepositions", word_set)
+CONJUNCTIONS = word_set("and or but & plus nor yet")
+RELATIVES = word_set("who which whom whose that")
+SUBORDINATORS = listed("subordinators", word_set)
+ADVERBS = listed("adverbs", word_set)
+INTERJECTIONS = listed("interjections", word_set)
+
+# Capitalised, yet no names: adjectives of peoples, which may still be things ("speaks Hungarian").
+DEMONYMS = listed("demonyms", word_set)
+HONORIFICS = listed("honorifics", word_set)
+# Nouns too vague to name anything.
+VAGUE = listed("vague", word_set)
+KIN = listed("kin", word_set)
+# Words that start sentences, titles of sections, notes and letters, and are no names there.
+COMMON = listed("common", word_set).union(
+    VAGUE, KIN, HONORIFICS, _MAKERS, WORK_WORDS, EVENT_WORDS, PLACE_WORDS, ORGANISATION_WORDS
+)
+
+STOP = PRONOUNS.union(
+    *(DETERMINERS, BE, HAVE, DO, MODALS, NEGATIONS, PREPOSITIONS, CONJUNCTIONS, RELATIVES),
+    *(SUBORDINATORS, ADVERBS, INTERJECTIONS),
+)
+GIVEN_NAMES = MEN | WOMEN
+CALENDAR = frozenset([*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)])
+# Never names, even if capitalised.
+NEVER_NAMES = PRONOUNS.union(INTERJECTIONS, MODALS, BE, HAVE, DO, CONJUNCTIONS, DETERMINERS) - {"may", "will"}
+
+
+def type_of(name: str, quoted: bool = False, before: str = "") -> str:
+    """What kind of thing `name` is, by its words and the lower-case word before; "Entity" if unclear."""
+    low = name.lower()
+    parts = low.replace(".", "").split() or [low]
+    first, last, several = parts[0], parts[-1], len(parts) > 1
+    signs = (
+        ("Project", {first, last, before} & PROJECT_WORDS),
+        ("Work", quoted or before in WORK_WORDS),
+        ("Location", low in PLACES and (len(low) > 2 or name.isupper())),
+        ("Organization", last in ORGANISATION_WORDS or first in ORGANISATION_HEADS),
+        ("Location", last in PLACE_WORDS or (several and first in PLACE_HEADS)),
+        ("Event", last in EVENT_WORDS),
+        ("Person", first in GIVEN_NAMES or (several and first in HONORIFICS)),
+        ("Organization", not several and len(low) > 5 and low.endswith(ORGANISATION_MARKS)),
+    )
+    return next((kind for kind, sign in signs if sign), "Entity")
+
+
+_REGULAR = listed("regular", word_list)
+_IRREGULAR = listed("irregular", word_list)
+
+_DOUBLING = word_set("""
+admit begin commit control enroll forbid forget kidnap occur prefer refer regret submit transfer upset
+""")
+_ONE_SYLLABLE_CVC = re.compile(r"(?:qu|[^aeiou])*[aeiou][bdfgklmnprtvz]")
+_SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)\Z")
+_CONSONANT_Y = re.compile(r"[^aeiou]y\Z")
+_AUXILIARY_THIRD = {"be": "is", "have": "has", "do": "does"}
+
+
+class VerbForm(NamedTuple):
+    """What a written verb form may be."""
+
+    lemma: str
+    base: bool = False
+    third: bool = False  # works
+    past: bool = False  # worked, went
+    participle: bool = False  # worked, gone
+    ing: bool = False
+
+
+def third_person(lemma: str) -> str:
+    """work → works, carry → carries, go → goes."""
+    if lemma in _AUXILIARY_THIRD:
+        return _AUXILIARY_THIRD[lemma]
+    if _CONSONANT_Y.search(lemma):
+        return f"{lemma[:-1]}ies"
+    return f"{lemma}es" if _SIBILANT.search(lemma) else f"{lemma}s"
+
+
+def _stem(lemma: str) -> str:
+    if lemma in _DOUBLING or _ONE_SYLLABLE_CVC.fullmatch(lemma):
+        return lemma if lemma.endswith("ll") else lemma + lemma[-1]
+    return lemma
+
+
+def _past(lemma: str) -> str:
+    if lemma.endswith("e"):
+        return f"{lemma}d"
+    if _CONSONANT_Y.search(lemma):
+        return f"{lemma[:-1]}ied"
+    return f"{_stem(lemma)}ed"
+
+
+def _ing(lemma: str) -> str:
+    if lemma.endswith("ie"):
+        return f"{lemma[:-2]}ying"
+    if lemma.endswith("e") and not lemma.endswith(("ee", "ye", "oe")):
+        return f"{lemma[:-1]}ing"
+    return f"{_stem(lemma)}ing"
+
+
+def _table() -> dict[str, VerbForm]:
+    table: dict[str, VerbForm] = {}
+
+    def learn(word: str, *forms: str) -> None:
+        known = table.setdefault(word, VerbForm(lemma))
+        if known.lemma == lemma:
+            flags = [known[i] or name in forms for i, name in enumerate(VerbForm._fields[1:], start=1)]
+            table[word] = VerbForm(lemma, *map(bool, flags))
+
+    for lemma, past, participle in (row.split(":") for row in _IRREGULAR):
+        learn(lemma, "base")
+        learn(past, "past")
+        learn(participle, "participle")
+        learn(third_person(lemma), "third")
+        learn(_ing(lemma), "ing")
+        learn(_ing(lemma)[:-1], "ing")  # thinkin'
+    for lemma in ("learn", "dream", "burn", "get", *_REGULAR):
+        learn(lemma, "base")
+        learn(third_person(lemma), "third")
+        learn(_past(lemma), "past", "participle")
+        learn(_ing(lemma), "ing")
+    lemma = "get"
+    learn("got", "past", "participle")
+    return table
+
+
+FORMS = _table()  # what each lower-case word may be a form of
+
+
+@dataclass(frozen=True, slots=True)
+class Tense:
+    """past, present, perfect, ongoing ("is leaving") or future; negated; over ("no longer", "used to")."""
+
+    name: str
+    negated: bool
+    over: bool
+
+
+def tense_of(match: re.Match[str]) -> Tense:
+    groups = match.groupdict()
+    around = f"{groups.get('aux') or ''} {groups.get('after') or ''}"
+    words = set(around.split())
+    verb = groups.get("verb") or "is"
+    form = FORMS.get(verb.split(" ")[0])
+    name = "present"
+    if words & {"will", "'ll"} or "going to" in around:
+        name = "future"
+    elif words & {"have", "'ve", "has"} or ("been" in words and "'s" in words):
+        name = "perfect"
+    elif verb in ("was", "were") or words & {"was", "were", "did", "had"}:
+        name = "past"
+    elif form is not None and form.ing:
+        name = "ongoing" if words & {"am", "'m", "is", "'s", "are", "'re"} else "bare"
+    elif form is not None and (form.past or form.participle) and not form.base:
+        name = "past"
+    negated = bool(words & {"not", "n't", "never"})
+    return Tense(name, negated, "no longer" in around or "used to" in around)
+
+
+def begins(times: list[Time], now: int, ahead: bool) -> int | None:
+    """From when: a since or for, else an at, read as to come where the tense allows that."""
+    for roles in (("since", "range", "for"), ("at",)):
+        for time in times:
+            if time.role not in roles or time.begin_ms is None:
+                continue
+            if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
+                return nearer(time, now)
+            return time.begin_ms
+    return None
+
+
+def nearer(time: Time, now: int) -> int | None:
+    """A date without a year in a present tense: the nearer of the last and the next one."""
+    if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
+        return time.begin_ms
+    return time.ahead_ms if time.ahead_ms - now <= now - time.begin_ms else time.begin_ms
+
+
+def told_at(times: list[Time], now: int) -> int | None:
+    return next(
+        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
+        None,
+    )
+
+
+def last_ms(finish_ms: int | None) -> int | None:
+    """The last millisecond before a time: "until 31 May" includes that day."""
+    return None if finish_ms is None else finish_ms - 1
+
+
+def ends(times: list[Time], tense: str) -> int | None:
+    for time in times:
+        if time.role in ("until", "range"):
+            return last_ms(time.finish_ms if tense == "past" else time.ahead_finish_ms)
+    return None
