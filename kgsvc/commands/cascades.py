@@ -10,8 +10,7 @@ from kgsvc.commands.core import Core, the_one, until_applied
 from kgsvc.commands.episodes import refuse_chunk
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, NotFound
-from kgsvc.domain.facts.amendments import without_episode
-from kgsvc.domain.facts.quoting import quotation_end, unquoted, without_quotations
+from kgsvc.domain.facts.amendments import quotation_end, unquoted, without_episode, without_quotations
 from kgsvc.domain.model.delta import Erased, GraphDelta, GroupHead, MergeRecord, NameView, SlotView
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.model.graph import Entity, Fact

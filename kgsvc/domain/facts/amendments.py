@@ -6,6 +6,7 @@ Each takes statements out of slots; the rows around them are folded anew.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from kgsvc.domain.facts.statements import without
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import event_qualifiers, slot_of
+from kgsvc.domain.names.merging import rekeyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +240,41 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
 def _stone(fact: Fact, system_ms: int) -> FactTombstone:
     """It forbids nothing: another episode may say the same, even one that was accepted before."""
     return FactTombstone(fact.uuid, fact.slot, "", system_ms)
+
+
+# Words of an earlier message that a fact quotes, because without them it says nothing.
+_QUOTATION = re.compile(r" \((?:asked|after) “([^”]*)”\)")
+
+
+def quoted_question(question: str) -> str:
+    """How a short answer quotes what it answers."""
+    return f"asked “{question}”"
+
+
+def quoted_words(words: str) -> str:
+    """How a correction quotes the speaker's own words before it."""
+    return f"after “{words}”"
+
+
+def quotation_end(body: str) -> str:
+    """What is in every fact that quotes the end of this episode, and in few others; empty: none does."""
+    last = body.split()[-1:]
+    return f"{last[0]}”)" if last else ""
+
+
+def without_quotations(text: str, body: str) -> str:
+    """The text without what it quotes of this episode."""
+    whole = " ".join(body.split())
+    return _QUOTATION.sub(lambda found: "" if " ".join(found[1].split()) in whole else found[0], text)
+
+
+def unquoted(fact: Fact, body: str, system_ms: int) -> Fact:
+    """The fact without what it quotes of this episode; itself if it quotes nothing of it."""
+    original = fact.original_fact
+    left = replace(
+        fact,
+        fact=without_quotations(fact.fact, body),
+        original_fact=None if original is None else without_quotations(original, body),
+        evidence=tuple(replace(e, said=without_quotations(e.said, body)) for e in fact.evidence),
+    )
+    return fact if left == fact else rekeyed(replace(left, updated_ms=system_ms))

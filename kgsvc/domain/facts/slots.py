@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Row, thinned
+from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Key, Row, thinned
 from kgsvc.domain.facts.timeline import fold
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import (
@@ -96,7 +96,7 @@ class Slot:
     def _owners(self, rows: list[Row]) -> dict[int, Fact]:
         """Which stored fact each row continues, by the row's id: the one whose first statement it holds, a
         caller's before others, the older one before the younger."""
-        holders: defaultdict[tuple[tuple[str, str, str] | None, Evidence], list[Row]] = defaultdict(list)
+        holders: defaultdict[tuple[Key | None, Evidence], list[Row]] = defaultdict(list)
         for row in rows:
             for evidence in row.evidence:
                 holders[_key_of(row.wording, evidence), evidence].append(row)
@@ -197,7 +197,7 @@ def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     ]
 
 
-def _key_of(wording: EdgeWording, evidence: Evidence) -> tuple[str, str, str] | None:
+def _key_of(wording: EdgeWording, evidence: Evidence) -> Key | None:
     """By what a statement is recognised, beside its evidence; an end is in whatever row it ended."""
     return None if evidence.says == ENDED else wording.key
 

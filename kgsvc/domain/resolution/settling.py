@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kgsvc.domain.facts.contradictions import Contradiction
-from kgsvc.domain.facts.plan import statement_of
+from kgsvc.domain.facts.plan import Contradiction, statement_of
 from kgsvc.domain.facts.slots import UPDATED, wording_of
-from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, SlotStatement
+from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Key, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import digest, fact_key, mint, name_key, slot_of
@@ -102,7 +101,7 @@ class _Settling:
         self._renewed: dict[str, Fact] = {}  # who took over, by the uuid of whom
         self._expired: list[Fact] = []
         self._settled: list[SlotStatement] = []
-        self._placed: dict[tuple[str, tuple[str, str, str]], SlotStatement] = {}  # by slot and key as stated
+        self._placed: dict[tuple[str, Key], SlotStatement] = {}  # by slot and key as stated
         self._contradictions: list[Contradiction] = []
 
     def settled(self, statements: Sequence[SlotStatement]) -> Settled:
