@@ -24,8 +24,13 @@ from kgsvc.domain.names.entities import (
     keys_of,
     resolve,
 )
-from kgsvc.domain.names.namesakes import keys_of_node, told_apart
-from kgsvc.domain.names.speakers import speakers_query, told_by_conversation, unnamed_keys
+from kgsvc.domain.names.namesakes import (
+    keys_of_node,
+    speakers_query,
+    told_apart,
+    told_by_conversation,
+    unnamed_keys,
+)
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder

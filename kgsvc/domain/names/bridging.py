@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.names.classes import exclude
 from kgsvc.domain.names.entities import (
     UNSPECIFIC,
     BatchItem,
@@ -18,6 +17,7 @@ from kgsvc.domain.names.entities import (
     renames_of,
     uses_of,
 )
+from kgsvc.domain.names.namesakes import exclude
 from kgsvc.domain.names.similarity import figures_differ
 from kgsvc.domain.resolution.decisions import NameDecision
 

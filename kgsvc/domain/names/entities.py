@@ -17,9 +17,8 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode
 from kgsvc.domain.model.keys import minted, name_key
-from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain
+from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain, speaking
 from kgsvc.domain.names.renames import Rename, renamed, renames_in, shown, stamp_of, with_renames
-from kgsvc.domain.names.speakers import speaking
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
 
 BYTES = Limits().attributes_bytes

@@ -13,9 +13,9 @@ from kgsvc.domain.facts.summary import OF_EPISODE
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.entities import is_callers
-from kgsvc.domain.names.identity import name_terms
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.renames import shown, stamp_of
+from kgsvc.domain.names.similarity import name_terms
 
 _GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
 

@@ -34,9 +34,8 @@ from kgsvc.domain.names.merging import (
     saying,
     unmerged_facts,
 )
-from kgsvc.domain.names.namesakes import plain
+from kgsvc.domain.names.namesakes import SPEAKER, plain
 from kgsvc.domain.names.renames import stamp_of
-from kgsvc.domain.names.speakers import SPEAKER
 
 _SPLIT = '{"split":'  # how the data of a split begins
 Said = Mapping[str, Mention]  # by episode
