@@ -16,7 +16,7 @@ from kgsvc.domain.model.delta import GraphDelta, NameView
 from kgsvc.domain.model.extraction import UNKNOWN, Ontology
 from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention
 from kgsvc.domain.model.keys import digest, name_key
-from kgsvc.domain.names.forgetting import given_names, names_given
+from kgsvc.domain.names.entities import given_names, names_given
 from kgsvc.domain.names.merging import teachers_of
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.ontology import read

@@ -16,8 +16,6 @@ from kgsvc.domain.model.graph import FREE, Entity, Episode, Usage
 from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.names.bridging import bridges
 from kgsvc.domain.names.entities import (
-    MOST,
-    MOVED,
     BatchItem,
     ResolvedNames,
     candidate_uuids,
@@ -44,6 +42,8 @@ from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that others may overtake
 _RETRY_AFTER_MS = 500
+MERGES = 8  # entities that one micro-batch may take away by merges
+MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
 _LIMITS = Limits()
 
 
@@ -260,7 +260,7 @@ class Committer:
         self, lease: Lease, batch: _Batch, items: Sequence[BatchItem], names: NameView
     ) -> NameView:
         """The entities once those are merged that the batch shows to be one, a bounded number."""
-        while batch.merges < MOST:
+        while batch.merges < MERGES:
             pairs = bridges(items, names, batch.decisions.names)
             bridge = next((each for each in pairs if each.pair not in batch.apart), None)
             if bridge is None:

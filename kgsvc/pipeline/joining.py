@@ -14,9 +14,9 @@ from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.keys import digest, mint
 from kgsvc.domain.names.bridging import Bridge, names_allow
-from kgsvc.domain.names.forgetting import Said
 from kgsvc.domain.names.merging import (
     Hanging,
+    Said,
     both,
     merged_entity,
     merged_facts,

@@ -54,8 +54,7 @@ def _bytes(values: Mapping[str, Any]) -> int:
 
 
 _SALTS = 2  # a caller may have given a uuid that a name would get
-MOST = 8  # entities that one micro-batch may take away by merges
-MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
+_GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
 _CALLERS = ""  # in the stamp of a name: a caller gave it
 UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
 
@@ -336,3 +335,19 @@ def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
 def is_callers(entity: Entity) -> bool:
     """Whether a caller named it, or it came with a graph that was taken over."""
     return entity.stamps.get("name", _CALLERS) == _CALLERS
+
+
+def given_names(names: Iterable[str]) -> dict[str, str]:
+    """Stamps by which names that a caller gave are known."""
+    return {_GIVEN + name_key(name): "" for name in names}
+
+
+def names_given(entity: Entity) -> dict[str, str]:
+    """The stamps of names that callers gave to an entity, the one it came with included."""
+    stamps = {part: stamp for part, stamp in entity.stamps.items() if part.startswith(_GIVEN)}
+    return stamps | given_names([entity.name]) if is_callers(entity) else stamps
+
+
+def keys_given(entity: Entity) -> set[str]:
+    """The name keys that callers gave to an entity."""
+    return {part.removeprefix(_GIVEN) for part in names_given(entity)}

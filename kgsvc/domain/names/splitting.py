@@ -21,8 +21,8 @@ from kgsvc.domain.model.delta import FactTombstone, MergeRecord, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
 from kgsvc.domain.model.keys import digest, mint, name_key
 from kgsvc.domain.names.bridging import taken_out
-from kgsvc.domain.names.entities import UNSPECIFIC
-from kgsvc.domain.names.forgetting import given_names, names_given, without_words
+from kgsvc.domain.names.entities import UNSPECIFIC, given_names, names_given
+from kgsvc.domain.names.forgetting import without_words
 from kgsvc.domain.names.merging import (
     Hanging,
     changes_of,

@@ -4,8 +4,16 @@ import random
 
 import pytest
 
-from kgsvc.communities.builder import FactGraph, drafts_of, give_to_model, writes_of
-from kgsvc.communities.describing import NAME_CHARS, SUMMARY_CHARS, name_of, summary_of
+from kgsvc.communities.builder import (
+    NAME_CHARS,
+    SUMMARY_CHARS,
+    FactGraph,
+    drafts_of,
+    give_to_model,
+    name_of,
+    summary_of,
+    writes_of,
+)
 from kgsvc.communities.detection import Ends
 from kgsvc.domain.model.communities import Draft, Link
 
