@@ -14,14 +14,8 @@ from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.extraction import Extraction, Ontology
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Usage
 from kgsvc.domain.model.items import ItemState, Lease, Transition
-from kgsvc.domain.names.bridging import bridges
-from kgsvc.domain.names.entities import (
-    BatchItem,
-    ResolvedNames,
-    candidate_uuids,
-    keys_of,
-    resolve,
-)
+from kgsvc.domain.names.entities import ResolvedNames, candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.meanings import BatchItem, bridges
 from kgsvc.domain.names.namesakes import (
     keys_of_node,
     speakers_query,

@@ -19,7 +19,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.domain.model.graph import FREE, Entity, Usage
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
 from kgsvc.domain.resolution.decisions import (

@@ -27,8 +27,8 @@ from kgsvc.domain.model.graph import (
     Polarity,
 )
 from kgsvc.domain.model.keys import digest, event_qualifiers, mint, name_key, slot_of
-from kgsvc.domain.names.entities import UNSPECIFIC, BatchItem, ResolvedNames
-from kgsvc.domain.names.renames import RENAMED_TO
+from kgsvc.domain.names.entities import ResolvedNames
+from kgsvc.domain.names.meanings import RENAMED_TO, UNSPECIFIC, BatchItem
 from kgsvc.domain.text import normalise
 
 

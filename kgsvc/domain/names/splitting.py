@@ -20,9 +20,9 @@ from kgsvc.domain.facts.summary import OF_EPISODE, composed_text, is_authored
 from kgsvc.domain.model.delta import FactTombstone, MergeRecord, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
 from kgsvc.domain.model.keys import digest, mint, name_key
-from kgsvc.domain.names.bridging import taken_out
-from kgsvc.domain.names.entities import UNSPECIFIC, given_names, names_given
+from kgsvc.domain.names.entities import given_names, names_given
 from kgsvc.domain.names.forgetting import without_words
+from kgsvc.domain.names.meanings import UNSPECIFIC, stamp_of, taken_out
 from kgsvc.domain.names.merging import (
     Hanging,
     changes_of,
@@ -35,7 +35,6 @@ from kgsvc.domain.names.merging import (
     unmerged_facts,
 )
 from kgsvc.domain.names.namesakes import SPEAKER, plain
-from kgsvc.domain.names.renames import stamp_of
 
 _SPLIT = '{"split":'  # how the data of a split begins
 Said = Mapping[str, Mention]  # by episode

@@ -17,7 +17,7 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.entities import BatchItem, renames_of
+from kgsvc.domain.names.meanings import BatchItem, renames_of
 from kgsvc.domain.names.namesakes import exclude, is_marked, is_of_conversation, plain
 from kgsvc.domain.names.similarity import (
     asked_tokens,

@@ -11,7 +11,8 @@ from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Key, SlotS
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import digest, fact_key, mint, name_key, slot_of
-from kgsvc.domain.names.entities import BatchItem, ResolvedNames
+from kgsvc.domain.names.entities import ResolvedNames
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     Decisions,
