@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, refolded, relation_of
+from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, expired, refolded, relation_of
 from kgsvc.domain.facts.statements import without
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
@@ -79,17 +79,10 @@ def correct(old: Fact, new: Fact, view: SlotView, system_ms: int) -> tuple[Fact,
     The rows around them are folded anew: what `old` had ended may be current again, and `new` stands in
     its slot as if its episodes had said so.
     """
-    expired = replace(
-        old,
-        expired_ms=system_ms,
-        expired_reason=UPDATED,
-        expired_by_fact=new.uuid,
-        invalid_before_ms=old.invalid_ms,
-        updated_ms=system_ms,
-    )
+    over = replace(expired(old, UPDATED, system_ms), expired_by_fact=new.uuid)
     stays = [fact for fact in view.facts if fact.uuid != old.uuid]
     folded = refolded(old.group_id, [*stays, new], view, system_ms, slots={old.slot, new.slot})
-    written = {expired.uuid: expired, new.uuid: new} | folded
+    written = {over.uuid: over, new.uuid: new} | folded
     return tuple(all_remembering([*view.facts, old], written, system_ms).values())
 
 
@@ -124,22 +117,16 @@ def withdrawn(view: SlotView, chunk_uuid: str, heirs: Collection[str], system_ms
     statement, with its time. What the chunk had ended is folded anew, as `without_episode` does.
     """
     left: dict[str, Fact | None] = {}
-    expired: dict[str, Fact] = {}
+    over: dict[str, Fact] = {}
     for fact in view.facts:
         rest = _stripped(_inherited(fact, chunk_uuid, heirs, system_ms), chunk_uuid, system_ms)
         left[fact.uuid] = rest
         if rest is None and fact.expired_ms is None:
-            expired[fact.uuid] = replace(
-                fact,
-                expired_ms=system_ms,
-                expired_reason=WITHDRAWN,
-                invalid_before_ms=fact.invalid_ms,
-                updated_ms=system_ms,
-            )
-    ended = {uuid for uuid, rest in left.items() if rest is None and uuid not in expired}
+            over[fact.uuid] = expired(fact, WITHDRAWN, system_ms)
+    ended = {uuid for uuid, rest in left.items() if rest is None and uuid not in over}
     kept = {fact.uuid: fact if fact.uuid in ended else left[fact.uuid] for fact in view.facts}
     written, restored = _folded_without(view, kept, chunk_uuid, system_ms)
-    written |= all_remembering(view.facts, expired, system_ms)
+    written |= all_remembering(view.facts, over, system_ms)
     return Without(tuple(written.values()), (), restored, _reworded(view, written))
 
 

@@ -28,7 +28,7 @@ from kgsvc.domain.model.graph import (
 )
 from kgsvc.domain.model.keys import digest, event_qualifiers, mint, name_key, slot_of
 from kgsvc.domain.names.entities import ResolvedNames
-from kgsvc.domain.names.meanings import RENAMED_TO, UNSPECIFIC, BatchItem
+from kgsvc.domain.names.meanings import RENAMED_TO, BatchItem, specific
 from kgsvc.domain.text import normalise
 
 
@@ -183,7 +183,7 @@ def _mentions(
             types[uuid].add(node.type)
         for uuid in sorted(names):
             made = mint("mention", group_id, f"{item.episode.uuid}/{uuid}")
-            said = tuple(sorted(names[uuid])), tuple(sorted(types[uuid] - UNSPECIFIC))
+            said = tuple(sorted(names[uuid])), tuple(sorted(specific(types[uuid])))
             yield Mention(made, group_id, item.episode.uuid, uuid, system_ms, *said)
 
 

@@ -297,6 +297,17 @@ def _episode_of(by: Row | Evidence | Closure | EdgeStatement) -> str | None:
     return by.evidence.episode_uuid if isinstance(by, EdgeStatement) else None
 
 
+def expired(fact: Fact, reason: str, system_ms: int) -> Fact:
+    """A row that is no longer held, though nothing that it conflicts with closed it."""
+    return replace(
+        fact,
+        expired_ms=system_ms,
+        expired_reason=reason,
+        invalid_before_ms=fact.invalid_ms,
+        updated_ms=system_ms,
+    )
+
+
 def as_merged(fact: Fact, system_ms: int) -> Fact:
     """A row that is no more since what it is about became one: it expires, unless it had."""
     if fact.expired_ms is not None:

@@ -16,9 +16,8 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.keys import minted, name_key
+from kgsvc.domain.model.keys import ASSERTED, minted, name_key
 from kgsvc.domain.names.meanings import (
-    UNSPECIFIC,
     BatchItem,
     Home,
     NodeUse,
@@ -28,6 +27,7 @@ from kgsvc.domain.names.meanings import (
     renamed,
     renames_of,
     shown,
+    specific,
     uses_of,
     with_renames,
 )
@@ -35,7 +35,6 @@ from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain, speakin
 from kgsvc.domain.resolution.decisions import NameDecision
 
 BYTES = Limits().attributes_bytes
-_ASSERTED = "99999999999999999/"  # the stamp of what a caller gave
 
 
 def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> Entity:
@@ -44,7 +43,7 @@ def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> E
     if not entity.attributes or _bytes(entity.attributes) <= limit:
         return entity
     stamps = {name: entity.stamps.get(f"a.{name}", "") for name in entity.attributes}
-    stays = {name for name, stamp in stamps.items() if stamp == _ASSERTED}.union(keep)
+    stays = {name for name, stamp in stamps.items() if stamp == ASSERTED}.union(keep)
     by_age = sorted(sorted(stamps.keys() - stays), key=lambda name: stamps[name], reverse=True)
     kept = {name: value for name, value in entity.attributes.items() if name in stays}
     room = limit - _bytes(kept) + (not kept)  # a comma stands before all but the first
@@ -262,8 +261,7 @@ def _merge(entity: Entity, node: ExtractedNode, stamp: str, key: str) -> Entity:
 
 
 def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
-    specific = ({*labels, added}) - UNSPECIFIC
-    return tuple(sorted(specific)) or ("Entity",)
+    return tuple(sorted(specific({*labels, added}))) or ("Entity",)
 
 
 def given_names(names: Iterable[str]) -> dict[str, str]:

@@ -17,9 +17,9 @@ from typing import Any
 from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.keys import name_key
+from kgsvc.domain.model.keys import name_key, stamp_of
 from kgsvc.domain.names.entities import keys_given
-from kgsvc.domain.names.meanings import is_callers, shown, stamp_of
+from kgsvc.domain.names.meanings import is_callers, shown
 from kgsvc.domain.names.merging import Said, entity_in, said_in, still_called
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import name_terms

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.delta import NameView
-from kgsvc.domain.model.extraction import ExtractedNode, Extraction
+from kgsvc.domain.model.extraction import ANY, UNKNOWN, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Polarity
-from kgsvc.domain.model.keys import name_key
+from kgsvc.domain.model.keys import EARLIEST_STAMP_MS, name_key, stamp_of
 from kgsvc.domain.names.namesakes import exclude, plain
 from kgsvc.domain.names.similarity import folded
 from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
@@ -25,24 +25,12 @@ RENAMED_TO = "RENAMED_TO"
 _BORNE = "r."
 _ANNOUNCED = "q."
 _MOST = 32  # names that an entity is remembered to have borne
-_SHIFT_MS = 10**15  # so that times before 1970 sort too
-_ALWAYS_MS = -_SHIFT_MS
 _TAKEN_OUT = "s."  # before the uuid of the other one, in the stamps of an entity
 _CALLERS = ""  # in the stamp of a name: a caller gave it
-UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
+UNSPECIFIC = frozenset({ANY, UNKNOWN})  # types that tell nothing apart
 
 Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
 NodeUse = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
-
-
-def stamp_of(reference_ms: int, episode_uuid: str) -> str:
-    """Sorts as (reference time, episode uuid); shifted so that times before 1970 sort too."""
-    return f"{reference_ms + _SHIFT_MS:017d}/{episode_uuid}"
-
-
-def stamped_ms(stamp: str) -> int:
-    """The reference time of a stamp."""
-    return int(stamp.partition("/")[0]) - _SHIFT_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +77,7 @@ def renamed(entity: Entity, rename: Rename) -> Entity:
     before = plain(rename.old) if name_key(entity.name) == plain(rename.keys[1]) else entity.name
     borne = {part for part in entity.stamps if name_borne(part)}
     told = {part: entity.stamps[part] for part in borne}
-    told.setdefault(_BORNE + before, stamp_of(_ALWAYS_MS, rename.episode_uuid))
+    told.setdefault(_BORNE + before, stamp_of(EARLIEST_STAMP_MS, rename.episode_uuid))
     new = (_ANNOUNCED if rename.announced else _BORNE) + plain(rename.new)
     told[new] = max(stamp, told.get(new, ""))
     kept = sorted(told, key=lambda part: (told[part], part))[-_MOST:]
@@ -263,9 +251,14 @@ def may_be_renamed(one: Entity, other: Entity) -> bool:
     return one.uuid != other.uuid and not callers and not exclude(one.labels, other.labels)
 
 
+def specific(types: Collection[str]) -> frozenset[str]:
+    """Those that tell kinds apart."""
+    return frozenset(types) - UNSPECIFIC
+
+
 def types_differ(one: Collection[str], other: Collection[str]) -> bool:
     """Whether both have specific types, and none in common."""
-    first, second = set(one) - UNSPECIFIC, set(other) - UNSPECIFIC
+    first, second = specific(one), specific(other)
     return bool(first and second) and first.isdisjoint(second)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.plan import Contradiction, statement_of
-from kgsvc.domain.facts.slots import UPDATED, wording_of
+from kgsvc.domain.facts.slots import UPDATED, expired, wording_of
 from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Key, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Fact, FactKind, Polarity
@@ -240,17 +240,9 @@ class _Settling:
             previous_uuid=old.uuid,
             beliefs=(),
         )
-        self._expired.append(
-            replace(
-                old,
-                expired_ms=self._system_ms,
-                expired_reason=UPDATED,
-                expired_by_fact=new.uuid,
-                expired_by_episode=stated.statement.evidence.episode_uuid,
-                invalid_before_ms=old.invalid_ms,
-                updated_ms=self._system_ms,
-            )
-        )
+        by_episode = stated.statement.evidence.episode_uuid
+        over = expired(old, UPDATED, self._system_ms)
+        self._expired.append(replace(over, expired_by_fact=new.uuid, expired_by_episode=by_episode))
         self._renewed[ref.uuid] = new
         return new.slot, wording_of(new)
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.meanings import is_callers, stamped_ms
+from kgsvc.domain.model.keys import name_key, stamped_ms
+from kgsvc.domain.names.meanings import is_callers
 from kgsvc.domain.names.namesakes import MADE, ORGANISATION, PERSON, classes_of, is_marked, is_speaker, plain
 from kgsvc.domain.names.similarity import RELATED, folded, name_tokens
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision, NameTarget
