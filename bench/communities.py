@@ -19,8 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgsvc.communities.builder import CommunityBuilder, CommunitySettings
-from kgsvc.communities.describing import Describer
+from kgsvc.communities.builder import CommunityBuilder, CommunitySettings, Describer
 from kgsvc.communities.detection import Louvain
 from kgsvc.domain.model.communities import BuildRequest, Community
 from kgsvc.domain.model.delta import GraphDelta, Guard

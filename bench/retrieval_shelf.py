@@ -13,7 +13,8 @@ from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source
 from kgsvc.domain.model.keys import mint
-from kgsvc.domain.names.entities import BatchItem, resolve
+from kgsvc.domain.names.entities import resolve
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.models.protocol import Embedder
 from kgsvc.models.rules.extractor import OfflineExtractor
 from kgsvc.runtime import SystemClock

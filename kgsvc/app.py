@@ -41,8 +41,7 @@ from kgsvc.commands.ledger import Ledger
 from kgsvc.commands.retention import RetentionJob
 from kgsvc.commands.revisions import Revisions
 from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
-from kgsvc.communities.builder import CommunityBuilder
-from kgsvc.communities.describing import Describer
+from kgsvc.communities.builder import CommunityBuilder, Describer
 from kgsvc.communities.detection import Follower, Louvain
 from kgsvc.config import ConfigError, Settings, read_ontology
 from kgsvc.documents.cutting import Cutters
@@ -173,11 +172,9 @@ async def _start_worker(
     job = RetentionJob(core, policies, settings.retention.undo_days, await _audit(settings, stack))
     _background(stack, job.run(), "retention")
     stack.push_async_callback(dispatcher.drain)
-    detector, describer = (
-        Louvain(settings.communities.detection_s),
-        Describer(store, embedder, models.summariser),
-    )
-    builder = CommunityBuilder(store, detector, describer, settings.communities, clock)
+    louvain = Louvain(settings.communities.detection_s)
+    describer = Describer(store, embedder, models.summariser)
+    builder = CommunityBuilder(store, louvain, describer, settings.communities, clock)
     building = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
     builds = Dispatcher(building, core.activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")

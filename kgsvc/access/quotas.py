@@ -8,8 +8,7 @@ from typing import Annotated
 
 from kgsvc.access.scopes import ANYBODY, Principal
 from kgsvc.domain.errors import QuotaExceeded
-from kgsvc.domain.limits import FROM_ZERO
-from kgsvc.domain.model.quotas import Allowance, Counted
+from kgsvc.domain.limits import FROM_ZERO, Allowance, Counted
 
 _TOKENS = 10_000  # whose calls are counted at a time; then the one that was quiet longest is forgotten
 

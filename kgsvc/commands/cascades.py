@@ -10,16 +10,24 @@ from kgsvc.commands.core import Core, the_one, until_applied
 from kgsvc.commands.episodes import refuse_chunk
 from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.errors import Conflict, EmbedderUnavailable, NotFound
-from kgsvc.domain.facts.amendments import without_episode
-from kgsvc.domain.facts.quoting import quotation_end, unquoted, without_quotations
+from kgsvc.domain.facts.amendments import quotation_end, unquoted, without_episode, without_quotations
 from kgsvc.domain.model.delta import Erased, GraphDelta, GroupHead, MergeRecord, NameView, SlotView
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.domain.names.forgetting import Forgotten, Saying, doubtful, forgotten, removable, without_words
-from kgsvc.domain.names.identity import lost_identities
+from kgsvc.domain.names.forgetting import (
+    Forgotten,
+    Leaving,
+    Saying,
+    doubtful,
+    forgotten,
+    marks,
+    redacted,
+    removable,
+    without_words,
+)
 from kgsvc.domain.names.merging import called
 from kgsvc.domain.names.namesakes import heirs, shared_keys
-from kgsvc.domain.names.redacting import Leaving, marks, redacted
+from kgsvc.domain.names.similarity import lost_identities
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import ReadStore
 

@@ -15,8 +15,8 @@ from kgsvc.domain.facts.summary import holds, recomposed, summary_facts
 from kgsvc.domain.model.delta import GraphDelta, NameView
 from kgsvc.domain.model.extraction import UNKNOWN, Ontology
 from kgsvc.domain.model.graph import Citation, Entity, Episode, Mention
-from kgsvc.domain.model.keys import digest, name_key
-from kgsvc.domain.names.forgetting import given_names, names_given
+from kgsvc.domain.model.keys import ASSERTED, digest, name_key
+from kgsvc.domain.names.entities import given_names, names_given
 from kgsvc.domain.names.merging import teachers_of
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.ontology import read
@@ -25,7 +25,6 @@ from kgsvc.stores.protocol import EntityEpisodes, HistoryStore, ReadStore
 OPERATION = "AddEntityNode"
 # Stamps say who set a value. This one sorts behind every episode's, so no extraction changes what a caller
 # set. Of names the earliest stamp wins instead, so a caller's is empty.
-_ASSERTED = "99999999999999999/"
 _ASSERTED_NAME = ""
 _ALIASES = 1_000
 _RECENT_FACTS = 500  # the latest facts, which are searched for episodes that ended one
@@ -97,11 +96,11 @@ def _merged(entity: Entity, wanted: EntityInput) -> Entity:
     stamps = {**entity.stamps, **names_given(entity), **given_names([wanted.name]), "name": _ASSERTED_NAME}
     summary, attributes, rewriting = entity.summary, entity.attributes, entity.rewriting
     if wanted.summary is not None:
-        summary, stamps["summary"], rewriting = wanted.summary, _ASSERTED, None
+        summary, stamps["summary"], rewriting = wanted.summary, ASSERTED, None
     if wanted.attributes is not None:
         attributes = dict(wanted.attributes)
         stamps = {part: stamp for part, stamp in stamps.items() if not part.startswith("a.")}
-        stamps |= {f"a.{attribute}": _ASSERTED for attribute in attributes}
+        stamps |= {f"a.{attribute}": ASSERTED for attribute in attributes}
     return replace(
         entity, name=wanted.name, summary=summary, attributes=attributes, stamps=stamps, rewriting=rewriting
     )

@@ -13,8 +13,9 @@ from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import digest, mint, name_key
-from kgsvc.domain.names.forgetting import Said, lost_tokens, without_words
+from kgsvc.domain.names.forgetting import is_collected, lost_tokens, without_words
 from kgsvc.domain.names.merging import (
+    Said,
     called,
     entity_in,
     folded_apart,
@@ -26,7 +27,6 @@ from kgsvc.domain.names.merging import (
     unmerged_entity,
     unmerged_facts,
 )
-from kgsvc.domain.names.redacting import is_collected
 from kgsvc.domain.names.splitting import is_split
 from kgsvc.pipeline.joining import Joining, mentions_of
 from kgsvc.pipeline.summaries import summarised

@@ -17,7 +17,7 @@ from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.delta import Erased, GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
-from kgsvc.domain.names.redacting import WHOLE, collected
+from kgsvc.domain.names.forgetting import WHOLE, collected
 from kgsvc.stores.protocol import EpisodeCut
 
 log = logging.getLogger(__name__)

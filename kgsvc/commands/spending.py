@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from kgsvc.access.quotas import QuotaSettings, allowances
 from kgsvc.access.scopes import current_caller
+from kgsvc.domain.limits import Counted
 from kgsvc.domain.model.graph import Usage
-from kgsvc.domain.model.quotas import Counted
 from kgsvc.models.protocol import Answerer, CrossEncoder, Question, Rated, Written
 from kgsvc.runtime import Clock
 from kgsvc.stores.intake_protocol import IntakeStore

@@ -13,11 +13,10 @@ from kgsvc.domain.errors import Conflict, InvalidArgument, LimitExceeded, NotFou
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.keys import digest, mint, name_key
-from kgsvc.domain.names.forgetting import Said, lost_tokens
-from kgsvc.domain.names.identity import lost_identities
-from kgsvc.domain.names.merging import Hanging, both, folded_apart, said_in, slots_of
+from kgsvc.domain.names.forgetting import is_collected, lost_tokens
+from kgsvc.domain.names.merging import Hanging, Said, both, folded_apart, said_in, slots_of
 from kgsvc.domain.names.namesakes import namesake, namesakes_of, plain
-from kgsvc.domain.names.redacting import is_collected
+from kgsvc.domain.names.similarity import lost_identities
 from kgsvc.domain.names.splitting import (
     Going,
     apart,

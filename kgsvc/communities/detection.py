@@ -25,23 +25,16 @@ _PROGRAM = Path(__file__).with_name("louvain.py")
 Ends = tuple[str, str]  # the entities at the ends of a fact
 
 
-class Detector(Protocol):
-    """Finds communities."""
-
-    async def detect(self, facts: Iterable[Ends]) -> list[list[str]]:
-        """The communities of all entities at the ends of `facts`, each sorted, the list sorted; an entity is
-        in exactly one. Depends on nothing but the facts. Raises StepError."""
-
-
 class Louvain:
-    """A Detector: networkx's Louvain with a fixed seed; the weight between two entities is how many facts
-    they share."""
+    """networkx's Louvain with a fixed seed; the weight between two entities is how many facts they share."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
 
     async def detect(self, facts: Iterable[Ends]) -> list[list[str]]:
-        """See Detector. StepError past the timeout, and when the process fails."""
+        """The communities of all entities at the ends of `facts`, each sorted, the list sorted; an entity is
+        in exactly one. Depends on nothing but the facts. Raises StepError past the timeout, and when the
+        process fails."""
         nodes, given = await asyncio.to_thread(_encoded, facts)
         if not nodes:
             return []

@@ -1,8 +1,14 @@
-"""The bounds of the service (spec 004 §12 and §18), and how a field of the settings says what it may be."""
+"""The bounds of the service (spec 004 §12 and §18), how a setting says what it may be, and quotas.
+
+A quota is how much a token or a group may bring in, counted in the store so that processes share it. What is
+counted stands under a counter: a subject (a group or a token), what is counted, and the day in UTC (0 for
+what does not begin anew every day).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 MIB = 1024 * 1024
@@ -62,3 +68,33 @@ class Limits:
     edges_per_extraction: Annotated[int, Fixed] = 400
     queue_items: int = 1_000_000  # unfinished items in the store before accepting is refused
     stream_inflight_bytes: Annotated[int, Fixed] = 8 * MIB
+
+
+_BYTES_RETRY_MS = 3_600_000  # no time frees bytes, deleting does: ask again after this
+Counter = tuple[str, str, int]  # subject, what is counted, day
+
+
+class Counted(StrEnum):
+    """What is counted."""
+
+    ITEMS = "items"  # accepted on a day
+    MODEL_TOKENS = "model_tokens"  # of models, for items accepted on a day: set aside, then what they cost
+    BYTES = "bytes"  # of the bodies that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How much a subject may use. `name`: of the setting that says so."""
+
+    subject: str
+    counted: Counted
+    limit: int
+    name: str
+
+    def counter(self, now_ms: int) -> Counter:
+        """Under which the present use is counted."""
+        return (self.subject, str(self.counted), 0 if self.counted is Counted.BYTES else now_ms // DAY_MS)
+
+    def retry_after_ms(self, now_ms: int) -> int:
+        """When there may be room again."""
+        return _BYTES_RETRY_MS if self.counted is Counted.BYTES else DAY_MS - now_ms % DAY_MS

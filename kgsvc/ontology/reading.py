@@ -39,8 +39,7 @@ from kgsvc.domain.model.extraction import (
     type_name_problem,
 )
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.ontology.fields import Fields, Notes, fields_of
-from kgsvc.ontology.tree import Mapping, Node, OntologyError, parse
+from kgsvc.ontology.tree import Fields, Mapping, Node, Notes, OntologyError, fields_of, parse
 
 _SECTIONS = ("entity_types", "fact_types", "fact_type_map", "excluded_entity_types")
 _WRAPPER = "graphiti"

@@ -14,18 +14,15 @@ from kgsvc.domain.model.delta import GraphDelta, Guard, NameView, SlotView
 from kgsvc.domain.model.extraction import Extraction, Ontology
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Usage
 from kgsvc.domain.model.items import ItemState, Lease, Transition
-from kgsvc.domain.names.bridging import bridges
-from kgsvc.domain.names.entities import (
-    MOST,
-    MOVED,
-    BatchItem,
-    ResolvedNames,
-    candidate_uuids,
-    keys_of,
-    resolve,
+from kgsvc.domain.names.entities import ResolvedNames, candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.meanings import BatchItem, bridges
+from kgsvc.domain.names.namesakes import (
+    keys_of_node,
+    speakers_query,
+    told_apart,
+    told_by_conversation,
+    unnamed_keys,
 )
-from kgsvc.domain.names.namesakes import keys_of_node, told_apart
-from kgsvc.domain.names.speakers import speakers_query, told_by_conversation, unnamed_keys
 from kgsvc.domain.resolution.decisions import Decisions
 from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
@@ -39,6 +36,8 @@ from kgsvc.stores.protocol import QueueStore, ResolutionStore
 
 _TRIES = 20  # plans of one batch that others may overtake
 _RETRY_AFTER_MS = 500
+MERGES = 8  # entities that one micro-batch may take away by merges
+MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
 _LIMITS = Limits()
 
 
@@ -255,7 +254,7 @@ class Committer:
         self, lease: Lease, batch: _Batch, items: Sequence[BatchItem], names: NameView
     ) -> NameView:
         """The entities once those are merged that the batch shows to be one, a bounded number."""
-        while batch.merges < MOST:
+        while batch.merges < MERGES:
             pairs = bridges(items, names, batch.decisions.names)
             bridge = next((each for each in pairs if each.pair not in batch.apart), None)
             if bridge is None:

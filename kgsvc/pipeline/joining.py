@@ -13,10 +13,10 @@ from kgsvc.domain.model.delta import GraphDelta, Guard, MergeRecord, NameView
 from kgsvc.domain.model.graph import Entity, Fact, Mention
 from kgsvc.domain.model.items import Lease
 from kgsvc.domain.model.keys import digest, mint
-from kgsvc.domain.names.bridging import Bridge, names_allow
-from kgsvc.domain.names.forgetting import Said
+from kgsvc.domain.names.meanings import Bridge
 from kgsvc.domain.names.merging import (
     Hanging,
+    Said,
     both,
     merged_entity,
     merged_facts,
@@ -25,6 +25,7 @@ from kgsvc.domain.names.merging import (
     saying,
     slots_of,
 )
+from kgsvc.domain.names.similarity import figures_differ
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.pipeline.summaries import SummaryStore, summarised
 from kgsvc.runtime import STATEMENTS, offload
@@ -94,7 +95,7 @@ class Joining:
         kept, gone, group_id = bridge.kept, bridge.gone, lease.group_id
         if not bridge.renamed:
             names = [await self._store.entity_names(group_id, each.uuid, _NAMES) for each in (kept, gone)]
-            if not names_allow([kept.name, *names[0]], [gone.name, *names[1]]):
+            if figures_differ([kept.name, *names[0]], [gone.name, *names[1]]):
                 return False
         system_ms = max(now_ms, view.head.last_ms + 1)
         merge_id = mint("merge", group_id, digest(kept.uuid, gone.uuid, system_ms))

@@ -1,25 +1,41 @@
-"""Deciding which new names and facts are known ones: by rule, else by one model call for the micro-batch."""
+"""Deciding which new names and facts are known ones: by rule, else by one model call for the micro-batch.
+
+Also which entities bear a name near a new one (spec 002: candidates by embedding). The vectors of a group's
+names are kept in the process that resolves for it, bounded by bytes, and followed by the revision that wrote
+them: what they cost a batch is what is new since the last one, and a product of matrices.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.domain.model.graph import FREE, Entity, Usage
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.asking import Inquiry
-from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
+from kgsvc.domain.resolution.decisions import (
+    FROM_THE_FIRST,
+    CandidateQuery,
+    Decisions,
+    NameCandidates,
+    NameDecision,
+    VectorPage,
+    VectorsAfter,
+)
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.domain.resolution.short_names import by_short_name
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
-from kgsvc.pipeline.nearness import Nearness
-from kgsvc.runtime import STATEMENTS, offload
+from kgsvc.runtime import MULTIPLICATIONS, STATEMENTS, offload
 from kgsvc.stores.protocol import CandidateStore
 
 
@@ -139,3 +155,152 @@ class Resolving:
         while candidates.vectors is not None and nearness.take(head.group_id, candidates.vectors, head):
             rest = CandidateQuery(vectors=nearness.following(head.group_id))
             candidates = await self._store.candidates(head.group_id, rest)
+
+
+LIKENESS = 0.6  # cosine of two names from which on they may mean the same
+NEAREST = 3  # entities, and new names, that one new name is compared with for that alone
+GROUP_BYTES = 64 * 1024 * 1024  # a group's names beyond are not found this way: 43,000 of 384 numbers
+ALL_BYTES = 256 * 1024 * 1024  # the least recently used groups go
+PAGE = 2_000  # vectors of one answer of the store
+_AT_ONCE = 64  # new names of one product
+_TIES = 64
+
+Floats = NDArray[np.float32]
+
+
+class _Names:
+    """The vectors of one group. Rows beyond `uuids` are free."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.place = FROM_THE_FIRST
+        self.uuids: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._matrix: Floats = np.empty((0, 0), np.float32)
+
+    @property
+    def matrix(self) -> Floats:
+        """A row for each of `uuids`."""
+        return self._matrix[: len(self.uuids)]
+
+    @property
+    def nbytes(self) -> int:
+        """What is held."""
+        return self._matrix.nbytes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other name is taken up."""
+        row_bytes: int = self._matrix.itemsize * self._matrix.shape[1]
+        return (len(self.uuids) + 1) * row_bytes > GROUP_BYTES
+
+    def put(self, uuid: str, vector: Floats) -> None:
+        """Set or replace; beyond GROUP_BYTES nothing is added."""
+        if len(vector) != self._matrix.shape[1]:
+            if self.uuids:
+                return
+            self._matrix = np.empty((0, len(vector)), np.float32)
+        row = self._rows.get(uuid, len(self.uuids))
+        if row == len(self.uuids):
+            if self.is_full:
+                return
+            if row == len(self._matrix):
+                more = np.empty((max(64, row // 2), len(vector)), np.float32)
+                self._matrix = np.concatenate((self._matrix, more))
+            self.uuids.append(uuid)
+            self._rows[uuid] = row
+        self._matrix[row] = vector
+
+    def drop(self, uuid: str) -> None:
+        """The last row takes its place."""
+        row = self._rows.pop(uuid, None)
+        if row is None:
+            return
+        last = self.uuids.pop()
+        if last != uuid:
+            self.uuids[row], self._rows[last] = last, row
+            self._matrix[row] = self._matrix[len(self.uuids)]
+
+
+class Nearness:
+    """The names of the groups that this process resolves for, in one space of vectors."""
+
+    def __init__(self, space: str, min_cosine: float) -> None:
+        self._space = space
+        self._likeness = max(min_cosine, LIKENESS)
+        self._groups: OrderedDict[str, _Names] = OrderedDict()
+
+    def following(self, group_id: str) -> VectorsAfter:
+        """What to ask a store for."""
+        names = self._groups.get(group_id) or _Names()
+        return VectorsAfter(self._space, names.epoch, names.place, PAGE)
+
+    def take(self, group_id: str, page: VectorPage, head: GroupHead) -> bool:
+        """The store's answer to `following`; whether to read on. A group that is full is not read to its end
+        but followed from `head` on: what is left out, renamed entities among it, stays so until the process
+        reads the group anew."""
+        names = self._groups.get(group_id)
+        if names is None or names.epoch != page.epoch:
+            names = self._groups[group_id] = _Names()
+            names.epoch = page.epoch
+        for uuid, vector in page.rows:
+            names.put(uuid, np.frombuffer(vector, "<f4"))
+        skips = page.more and names.is_full and page.epoch == head.epoch
+        names.place = max(page.place, (head.rev, "")) if skips else page.place
+        self._groups.move_to_end(group_id)
+        while len(self._groups) > 1 and sum(each.nbytes for each in self._groups.values()) > ALL_BYTES:
+            self._groups.popitem(last=False)
+        return page.more and not skips
+
+    def forget(self, group_id: str, uuids: Iterable[str]) -> None:
+        """Entities that are no more."""
+        names = self._groups.get(group_id) or _Names()
+        for uuid in uuids:
+            names.drop(uuid)
+
+    async def nearest(self, group_id: str, asked: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+        """For each key of `asked` the entities near its vector, the nearest first, ties by uuid; keys without
+        are absent."""
+        names = self._groups.get(group_id)
+        if names is None or not names.uuids or not asked:
+            return {}
+        questions, uuids, known = _rows(asked.values()), names.uuids, names.matrix
+        if questions.shape[1] != known.shape[1]:
+            return {}
+        cost = known.size * len(asked) / MULTIPLICATIONS
+        return await offload(cost, _near, list(asked), questions, uuids, known, self._likeness)
+
+    async def peers(self, asked: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+        """For each key of `asked` the keys before it that are near, the nearest first; keys without are
+        absent."""
+        if len(asked) < 2:
+            return {}
+        keys, rows = list(asked), _rows(asked.values())
+
+        def compute() -> dict[str, tuple[str, ...]]:
+            found: dict[str, tuple[str, ...]] = {}
+            for n in range(1, len(keys)):
+                found |= _near(keys[n : n + 1], rows[n : n + 1], keys[:n], rows[:n], self._likeness)
+            return found
+
+        return await offload(rows.size * len(keys) / MULTIPLICATIONS, compute)
+
+
+def _rows(vectors: Iterable[bytes]) -> Floats:
+    return np.stack([np.frombuffer(vector, "<f4") for vector in vectors])
+
+
+def _near(
+    keys: Sequence[str], questions: Floats, names: Sequence[str], rows: Floats, likeness: float
+) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for first in range(0, len(keys), _AT_ONCE):
+        cosines = questions[first : first + _AT_ONCE] @ rows.T
+        for key, line in zip(keys[first:], cosines, strict=False):
+            near = np.flatnonzero(line >= likeness)
+            if len(near) > _TIES:
+                near = near[np.argpartition(-line[near], _TIES)[:_TIES]]
+            ranked = sorted((-round(float(line[at]), 5), names[at]) for at in near.tolist())
+            if ranked:
+                found[key] = tuple(name for _cosine, name in ranked[:NEAREST])
+    return found

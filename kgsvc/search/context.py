@@ -16,7 +16,7 @@ from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.facts.slots import SUPERSEDED
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
-from kgsvc.domain.names.entities import UNSPECIFIC
+from kgsvc.domain.names.meanings import UNSPECIFIC
 from kgsvc.domain.text import tokens
 from kgsvc.search.context_passages import ranked, taken_apart
 from kgsvc.search.context_talk import END_CHARS, MARK, Line, Talk, told

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import keyword_text
-from kgsvc.domain.text import is_cjk, tokens
-from kgsvc.domain.words import prefix_word, term_word
+from kgsvc.domain.text import is_cjk, prefix_word, term_word, tokens
 from kgsvc.search.arrays import Arrays, Frozen
 from kgsvc.search.word_blocks import COUNT_BITS as _COUNT_BITS
 from kgsvc.search.word_blocks import MAX_COUNT, Block, Packed, Rows, WordBlocks

@@ -175,7 +175,7 @@ class TextIndex:
         return row
 
     def _add_many(self, uuids: Sequence[str], words: Sequence[bytes]) -> list[int]:
-        """New rows with their stored words (kgsvc.domain.words); which."""
+        """New rows with their stored words (kgsvc.domain.text); which."""
         rows = [self._new_row(uuid) for uuid in uuids]
         lengths = self._postings.add_words(np.array(rows, np.intp), words)
         self._length.data[rows] = lengths

@@ -1,4 +1,4 @@
-"""Postings of many rows at once, in arrays made by sorting the words that a store keeps (kgsvc.domain.words):
+"""Postings of many rows at once, in arrays made by sorting the words that a store keeps (kgsvc.domain.text):
 no text is read again.
 
 A block does not change, but for rows that it says no more. Blocks are merged as they come: a few are left,

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsvc.domain.errors import Conflict, LeaseLost, Overloaded, RevisionChanged, Violation
+from kgsvc.domain.limits import Counter
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
-from kgsvc.domain.model.quotas import Counter
 from kgsvc.stores.quotas import charges_of
 
 _RETRY_AFTER_MS = 1_000

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from kgsvc.domain.limits import Allowance, Counter
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, Receipt
-from kgsvc.domain.model.quotas import Allowance, Counter
 
 T = TypeVar("T")
 

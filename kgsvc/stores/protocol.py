@@ -174,8 +174,9 @@ class CandidateStore(Protocol):
         """Everything that `query` asks for, in one round trip: by index, at a cost that is bounded by the
         query and does not grow with the group. Of more than fit, entities by ascending uuid and the latest
         facts by (start_ms, uuid) are taken. A token leads to an entity if a delta ever gave it a name or an
-        identity with that token (names.identity.search_terms). Vectors of names come by (rev that wrote them,
-        uuid), none of a revision that is not all there; whoever asks on from the page's place misses none."""
+        identity with that token (names.similarity.search_terms). Vectors of names come by (rev that wrote
+        them, uuid), none of a revision that is not all there; whoever asks on from the page's place misses
+        none."""
 
 
 class ResolutionStore(GraphStore, CandidateStore, Protocol):

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgsvc.domain.errors import QuotaExceeded
-from kgsvc.domain.limits import DAY_MS
+from kgsvc.domain.limits import DAY_MS, Allowance, Counted, Counter
 from kgsvc.domain.model.items import AcceptBatch, NewItem
-from kgsvc.domain.model.quotas import Allowance, Counted, Counter
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class IndexedFact:
     fact: Fact
     space: str = ""
     vector: bytes | None = None  # float32 little-endian
-    # Those of its keyword text (kgsvc.domain.words), where the store keeps them; they say nothing else.
+    # Those of its keyword text (kgsvc.domain.text), where the store keeps them; they say nothing else.
     words: bytes | None = field(default=None, compare=False, repr=False)
 
 

@@ -14,7 +14,7 @@ from kgsvc.domain.facts.statements import Ending
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.names.merging import (
     Hanging,
     folded_apart,

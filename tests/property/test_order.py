@@ -11,7 +11,8 @@ from kgsvc.domain.facts.statements import Ending, SlotStatement
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Closure, Entity, Episode, Fact, FactKind, Polarity, Source
-from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.entities import candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.meanings import BatchItem
 
 PEOPLE = ("Alice", "Bob")
 PLACES = ("Acme", "Globex", "Initech")

@@ -6,7 +6,7 @@ from typing import Any
 
 from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.classes import classes_of
+from kgsvc.domain.names.namesakes import classes_of
 from kgsvc.stores.protocol import GroupDump
 
 Comparable = dict[str, list[Any]]

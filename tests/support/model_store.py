@@ -9,7 +9,7 @@ from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, NameView, Slo
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
-from kgsvc.domain.names.identity import search_terms
+from kgsvc.domain.names.similarity import search_terms
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,

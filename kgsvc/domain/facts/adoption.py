@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kgsvc.domain.facts.slots import SUPERSEDED
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, FactKind
 from kgsvc.domain.model.keys import fact_key, name_key, slot_of
-
-_EXPIRED = "superseded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def adopted(group_id: str, foreign: ForeignFact) -> Fact:
         evidence=tuple(
             Evidence(start_ms, at_ms, uuid, foreign.valid_ms, stated_end_ms) for at_ms, uuid in known
         ),
-        expired_reason=_EXPIRED if expired else None,
+        expired_reason=SUPERSEDED if expired else None,
         closures=(Closure(end_ms, end_ms, "", ""),) if expired and end_ms is not None else (),
         attributes=foreign.attributes,
     )

@@ -6,17 +6,19 @@ Each takes statements out of slots; the rows around them are folded anew.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, refolded, relation_of
+from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, expired, refolded, relation_of
 from kgsvc.domain.facts.statements import without
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import event_qualifiers, slot_of
+from kgsvc.domain.names.merging import rekeyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +79,10 @@ def correct(old: Fact, new: Fact, view: SlotView, system_ms: int) -> tuple[Fact,
     The rows around them are folded anew: what `old` had ended may be current again, and `new` stands in
     its slot as if its episodes had said so.
     """
-    expired = replace(
-        old,
-        expired_ms=system_ms,
-        expired_reason=UPDATED,
-        expired_by_fact=new.uuid,
-        invalid_before_ms=old.invalid_ms,
-        updated_ms=system_ms,
-    )
+    over = replace(expired(old, UPDATED, system_ms), expired_by_fact=new.uuid)
     stays = [fact for fact in view.facts if fact.uuid != old.uuid]
     folded = refolded(old.group_id, [*stays, new], view, system_ms, slots={old.slot, new.slot})
-    written = {expired.uuid: expired, new.uuid: new} | folded
+    written = {over.uuid: over, new.uuid: new} | folded
     return tuple(all_remembering([*view.facts, old], written, system_ms).values())
 
 
@@ -122,22 +117,16 @@ def withdrawn(view: SlotView, chunk_uuid: str, heirs: Collection[str], system_ms
     statement, with its time. What the chunk had ended is folded anew, as `without_episode` does.
     """
     left: dict[str, Fact | None] = {}
-    expired: dict[str, Fact] = {}
+    over: dict[str, Fact] = {}
     for fact in view.facts:
         rest = _stripped(_inherited(fact, chunk_uuid, heirs, system_ms), chunk_uuid, system_ms)
         left[fact.uuid] = rest
         if rest is None and fact.expired_ms is None:
-            expired[fact.uuid] = replace(
-                fact,
-                expired_ms=system_ms,
-                expired_reason=WITHDRAWN,
-                invalid_before_ms=fact.invalid_ms,
-                updated_ms=system_ms,
-            )
-    ended = {uuid for uuid, rest in left.items() if rest is None and uuid not in expired}
+            over[fact.uuid] = expired(fact, WITHDRAWN, system_ms)
+    ended = {uuid for uuid, rest in left.items() if rest is None and uuid not in over}
     kept = {fact.uuid: fact if fact.uuid in ended else left[fact.uuid] for fact in view.facts}
     written, restored = _folded_without(view, kept, chunk_uuid, system_ms)
-    written |= all_remembering(view.facts, expired, system_ms)
+    written |= all_remembering(view.facts, over, system_ms)
     return Without(tuple(written.values()), (), restored, _reworded(view, written))
 
 
@@ -238,3 +227,41 @@ def _reopened(fact: Fact, left: Mapping[str, Fact | None], episode_uuid: str, sy
 def _stone(fact: Fact, system_ms: int) -> FactTombstone:
     """It forbids nothing: another episode may say the same, even one that was accepted before."""
     return FactTombstone(fact.uuid, fact.slot, "", system_ms)
+
+
+# Words of an earlier message that a fact quotes, because without them it says nothing.
+_QUOTATION = re.compile(r" \((?:asked|after) “([^”]*)”\)")
+
+
+def quoted_question(question: str) -> str:
+    """How a short answer quotes what it answers."""
+    return f"asked “{question}”"
+
+
+def quoted_words(words: str) -> str:
+    """How a correction quotes the speaker's own words before it."""
+    return f"after “{words}”"
+
+
+def quotation_end(body: str) -> str:
+    """What is in every fact that quotes the end of this episode, and in few others; empty: none does."""
+    last = body.split()[-1:]
+    return f"{last[0]}”)" if last else ""
+
+
+def without_quotations(text: str, body: str) -> str:
+    """The text without what it quotes of this episode."""
+    whole = " ".join(body.split())
+    return _QUOTATION.sub(lambda found: "" if " ".join(found[1].split()) in whole else found[0], text)
+
+
+def unquoted(fact: Fact, body: str, system_ms: int) -> Fact:
+    """The fact without what it quotes of this episode; itself if it quotes nothing of it."""
+    original = fact.original_fact
+    left = replace(
+        fact,
+        fact=without_quotations(fact.fact, body),
+        original_fact=None if original is None else without_quotations(original, body),
+        evidence=tuple(replace(e, said=without_quotations(e.said, body)) for e in fact.evidence),
+    )
+    return fact if left == fact else rekeyed(replace(left, updated_ms=system_ms))

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.former_ends import PREFIX, as_relation
-from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Row, thinned
+from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Key, Row, thinned
 from kgsvc.domain.facts.timeline import fold
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import (
@@ -22,23 +21,14 @@ from kgsvc.domain.model.graph import (
 from kgsvc.domain.model.keys import fact_key, mint
 
 SUPERSEDED = "superseded"
-
-
 MERGED = "merged"
-
-
 UPDATED = "updated"
-
-
 RETRACTED = "retracted"
-
-
 WITHDRAWN = "withdrawn"  # the document that alone stated it has another text now
-
 
 # A reader that looks for WORKS_AT must not find its denial. An end is part of the relation that ended.
 NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "", Polarity.DENIES: "NOT_"}
-
+FORMER_END = "NO_LONGER_"  # before the name of an end as earlier versions stored it
 
 REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})  # rows that follow from statements
 
@@ -106,7 +96,7 @@ class Slot:
     def _owners(self, rows: list[Row]) -> dict[int, Fact]:
         """Which stored fact each row continues, by the row's id: the one whose first statement it holds, a
         caller's before others, the older one before the younger."""
-        holders: defaultdict[tuple[tuple[str, str, str] | None, Evidence], list[Row]] = defaultdict(list)
+        holders: defaultdict[tuple[Key | None, Evidence], list[Row]] = defaultdict(list)
         for row in rows:
             for evidence in row.evidence:
                 holders[_key_of(row.wording, evidence), evidence].append(row)
@@ -143,6 +133,26 @@ def refolded(
     return changed
 
 
+def as_relation(fact: Fact) -> Fact:
+    """Of an end as earlier versions stored it (a fact of its own, open) the relation that ended, until then
+    and from nobody knows when; any other fact as it is."""
+    if fact.polarity is not Polarity.ENDS:
+        return fact
+    ended_ms = fact.start_ms
+    said = (replace(e, stated_invalid_ms=None, said=e.said or fact.fact, says=ENDED) for e in fact.evidence)
+    return replace(
+        fact,
+        name=fact.name.removeprefix(FORMER_END),
+        polarity=Polarity.ASSERTS,
+        valid_ms=None,
+        reference_ms=EARLIEST_MS,
+        invalid_ms=ended_ms,
+        invalid_before_ms=None if fact.expired_ms is None else ended_ms,
+        evidence=tuple(sorted(said)),
+        beliefs=(),  # they told when it had ended
+    )
+
+
 def with_folded_ends(group_id: str, view: SlotView, system_ms: int) -> tuple[Fact, ...]:
     """What changes when ends that are stored as facts of their own, as earlier versions did, become part of
     the relations that ended: of the rows that they ended, where there are any."""
@@ -153,7 +163,7 @@ def with_folded_ends(group_id: str, view: SlotView, system_ms: int) -> tuple[Fac
 
 def relation_of(fact: Fact) -> str:
     """The relation that a fact's slot is about: its name without what its polarity puts before it."""
-    prefix = PREFIX if fact.polarity is Polarity.ENDS else NAME_PREFIX[fact.polarity]
+    prefix = FORMER_END if fact.polarity is Polarity.ENDS else NAME_PREFIX[fact.polarity]
     return fact.name.removeprefix(prefix)
 
 
@@ -187,7 +197,7 @@ def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     ]
 
 
-def _key_of(wording: EdgeWording, evidence: Evidence) -> tuple[str, str, str] | None:
+def _key_of(wording: EdgeWording, evidence: Evidence) -> Key | None:
     """By what a statement is recognised, beside its evidence; an end is in whatever row it ended."""
     return None if evidence.says == ENDED else wording.key
 
@@ -285,6 +295,17 @@ def _episode_of(by: Row | Evidence | Closure | EdgeStatement) -> str | None:
     if isinstance(by, Closure):
         return by.by_episode
     return by.evidence.episode_uuid if isinstance(by, EdgeStatement) else None
+
+
+def expired(fact: Fact, reason: str, system_ms: int) -> Fact:
+    """A row that is no longer held, though nothing that it conflicts with closed it."""
+    return replace(
+        fact,
+        expired_ms=system_ms,
+        expired_reason=reason,
+        invalid_before_ms=fact.invalid_ms,
+        updated_ms=system_ms,
+    )
 
 
 def as_merged(fact: Fact, system_ms: int) -> Fact:

@@ -12,22 +12,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgsvc.domain.model.graph import Entity, Fact, Rewriting, SummaryPart
-from kgsvc.domain.model.keys import digest
+from kgsvc.domain.model.keys import ASSERTED, digest, stamped_ms
 from kgsvc.domain.text import normalise
 
 SHOWN = 500  # characters of a summary
 KEPT = 32  # parts that are kept
 _KEPT_CHARS = 2 * SHOWN
-_ASSERTED = "99999999999999999/"  # the stamp of what AddEntityNode set
 OF_EPISODE = "episode:"  # begins the key of a part that an episode gave as summary of the entity
-_SHIFT_MS = 10**15  # of the times in stamps
 _DIGITS = 16  # of a digest of words
 _ENDS = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
 
 
 def is_authored(entity: Entity) -> bool:
     """Whether the summary is a caller's."""
-    return entity.stamps.get("summary") == _ASSERTED
+    return entity.stamps.get("summary") == ASSERTED
 
 
 def summary_facts(entity: Entity) -> tuple[str, ...]:
@@ -133,7 +131,7 @@ def _with_own(entity: Entity) -> Iterable[SummaryPart]:
     """The parts, with the latest summary that an episode gave of the entity itself, by its stamp. A summary
     without a stamp came with an adopted graph."""
     stamp = entity.stamps.get("summary")
-    if stamp == _ASSERTED:
+    if stamp == ASSERTED:
         return [part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)]
     own_key = _own(entity)
     if _is_composed(entity) and all(
@@ -145,7 +143,7 @@ def _with_own(entity: Entity) -> Iterable[SummaryPart]:
         return entity.summary_parts or ([older] if entity.summary else [])
     if any(part.key == own_key for part in entity.summary_parts):
         return entity.summary_parts
-    own = SummaryPart(int(stamp.partition("/")[0]) - _SHIFT_MS, own_key, sentences(entity.summary))
+    own = SummaryPart(stamped_ms(stamp), own_key, sentences(entity.summary))
     return [*(part for part in entity.summary_parts if not part.key.startswith(OF_EPISODE)), own]
 
 

@@ -10,10 +10,10 @@ and new, are sorted and folded anew. An earlier statement that arrives late ther
 - A denial closes the row of the target it names, and stands itself until the relation is stated again.
 - What was announced and then put off or called off before its time never held: its row is withdrawn.
 
-Contradictions that a model found become endings (contradictions.py). They take part in the fold at their own
+Contradictions that a model found become endings (plan.py). They take part in the fold at their own
 time: they close the row of their wording that holds then; the same words stated later begin a new row. One
 that retracts says that what was stated until then was never true, one that moves that it begins at another
-time (starts.py).
+time (`Starts`).
 
 A row keeps a bounded part of the statements that joined it (`thinned`): what is said ten thousand times must
 not cost as much with every commit. The kept ones fold to the same rows. Only a contradiction that arrives
@@ -26,18 +26,17 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgsvc.domain.facts.starts import Starts
-from kgsvc.domain.facts.statements import EdgeStatement, Ending, Row
+from kgsvc.domain.facts.statements import EdgeStatement, Ending, Key, Row, Starts
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, Polarity
 
 
 class _Fold:
     def __init__(self) -> None:
-        self.rows: dict[tuple[tuple[str, str, str], int], Row] = {}
+        self.rows: dict[tuple[Key, int], Row] = {}
         self.current: Row | None = None
         self.closed: list[Row] = []  # told with an end, as long as that is to come
         self.negations: dict[str, Row] = {}
-        self.latest: dict[tuple[str, str, str], Row] = {}
+        self.latest: dict[Key, Row] = {}
         self.filled: dict[int, Row] = {}  # with withdrawn statements, in no order
         self.of_target: dict[str, Row] = {}  # the latest row by which the relation holds, or held
 
@@ -205,7 +204,7 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
     return starts.as_told([*state.rows.values(), *apart])
 
 
-def _place(entry: EdgeStatement | Ending) -> tuple[int, tuple[str, str, str]]:
+def _place(entry: EdgeStatement | Ending) -> tuple[int, Key]:
     if isinstance(entry, Ending):
         return (0, entry.key)
     return (entry.evidence.index, entry.wording.key)
@@ -222,7 +221,7 @@ def _apart(
     off before their time, or found to be untrue."""
     if not retracting and not any(each.announced for each in statements):
         return list(statements), []
-    untrue: dict[tuple[str, str, str], Closure] = {}  # the finding told last, by what it says was never true
+    untrue: dict[Key, Closure] = {}  # the finding told last, by what it says was never true
     for ending in retracting:
         known = untrue.get(ending.key, ending.closure)
         untrue[ending.key] = max(known, ending.closure, key=lambda each: (each.reference_ms, each))
@@ -231,7 +230,7 @@ def _apart(
         by_target[each.wording.target_uuid].append(each)
     withdrawals = {target: _Withdrawals(told) for target, told in by_target.items()}
     standing: list[EdgeStatement] = []
-    rows: dict[tuple[tuple[str, str, str], int], Row] = {}
+    rows: dict[tuple[Key, int], Row] = {}
     for each in statements:
         by = withdrawals[each.wording.target_uuid].of(each) or _untrue(each, untrue)
         if by is None:
@@ -249,7 +248,7 @@ def _apart(
     return [each for each in standing if id(each) not in used], found
 
 
-def _untrue(each: EdgeStatement, found: Mapping[tuple[str, str, str], Closure]) -> Closure | None:
+def _untrue(each: EdgeStatement, found: Mapping[Key, Closure]) -> Closure | None:
     """The finding by which what was stated until then was never true."""
     closure = None if each.wording.polarity is Polarity.ENDS else found.get(each.wording.key)
     return closure if closure and closure.reference_ms >= each.evidence.reference_ms else None

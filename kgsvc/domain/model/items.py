@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kgsvc.domain.errors import StepError
+from kgsvc.domain.limits import Allowance
 from kgsvc.domain.model.graph import FREE, Episode, Usage
-from kgsvc.domain.model.quotas import Allowance
 
 
 class ItemState(StrEnum):

@@ -1,4 +1,4 @@
-"""Keys and minted uuids (design §3). A uuid5 only mints, so that replays and races meet."""
+"""Keys, minted uuids and stamps (design §3). A uuid5 only mints, so that replays and races meet."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kgsvc.domain.text import normalise, normalise_body, remembered
 
 _NAMESPACE = bytes.fromhex("6b6773766300400080006b6773766300")
 _key = b""
+EARLIEST_STAMP_MS = -(10**15)  # so that times before 1970 sort too
+ASSERTED = "99999999999999999/"  # the stamp of what a caller gave: after all others
 
 
 class _Hash(Protocol):
@@ -84,6 +86,16 @@ def minted(kind: str, group_id: str, key: str, salt: int) -> str:
 def name_key(name: str) -> str:
     """What the unique (group, name_key) → entity table is keyed by."""
     return normalise(name)
+
+
+def stamp_of(reference_ms: int, episode_uuid: str) -> str:
+    """The evidence that last set a part of an entity (`Entity.stamps`); sorts as (reference time, uuid)."""
+    return f"{reference_ms - EARLIEST_STAMP_MS:017d}/{episode_uuid}"
+
+
+def stamped_ms(stamp: str) -> int:
+    """The reference time of a stamp."""
+    return int(stamp.partition("/")[0]) + EARLIEST_STAMP_MS
 
 
 def content_hash(episode: Episode) -> str:

@@ -1,4 +1,4 @@
-"""Entities by their names: which entity a name of a batch means, and what each entity becomes. Pure.
+"""What the entities that a batch names become. Pure.
 
 Also how many attributes an entity keeps.
 """
@@ -14,16 +14,27 @@ from typing import Any
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import NameView
-from kgsvc.domain.model.extraction import ExtractedNode, Extraction
-from kgsvc.domain.model.graph import Entity, Episode
-from kgsvc.domain.model.keys import minted, name_key
-from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain
-from kgsvc.domain.names.renames import Rename, renamed, renames_in, shown, stamp_of, with_renames
-from kgsvc.domain.names.speakers import speaking
-from kgsvc.domain.resolution.decisions import NameDecision, NameTarget
+from kgsvc.domain.model.extraction import ExtractedNode
+from kgsvc.domain.model.graph import Entity
+from kgsvc.domain.model.keys import ASSERTED, minted, name_key
+from kgsvc.domain.names.meanings import (
+    BatchItem,
+    Home,
+    NodeUse,
+    Rename,
+    homes_of,
+    is_callers,
+    renamed,
+    renames_of,
+    shown,
+    specific,
+    uses_of,
+    with_renames,
+)
+from kgsvc.domain.names.namesakes import exchanged, keys_of_node, plain, speaking
+from kgsvc.domain.resolution.decisions import NameDecision
 
 BYTES = Limits().attributes_bytes
-_ASSERTED = "99999999999999999/"  # the stamp of what a caller gave
 
 
 def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> Entity:
@@ -32,7 +43,7 @@ def bounded(entity: Entity, limit: int = BYTES, keep: Collection[str] = ()) -> E
     if not entity.attributes or _bytes(entity.attributes) <= limit:
         return entity
     stamps = {name: entity.stamps.get(f"a.{name}", "") for name in entity.attributes}
-    stays = {name for name, stamp in stamps.items() if stamp == _ASSERTED}.union(keep)
+    stays = {name for name, stamp in stamps.items() if stamp == ASSERTED}.union(keep)
     by_age = sorted(sorted(stamps.keys() - stays), key=lambda name: stamps[name], reverse=True)
     kept = {name: value for name, value in entity.attributes.items() if name in stays}
     room = limit - _bytes(kept) + (not kept)  # a comma stands before all but the first
@@ -55,24 +66,7 @@ def _bytes(values: Mapping[str, Any]) -> int:
 
 
 _SALTS = 2  # a caller may have given a uuid that a name would get
-MOST = 8  # entities that one micro-batch may take away by merges
-MOVED = 1_000  # facts and mentions that such a merge moves: the batch and its group wait meanwhile
-_CALLERS = ""  # in the stamp of a name: a caller gave it
-UNSPECIFIC = frozenset({"Entity", "UNKNOWN"})  # types that tell nothing apart
-
-
-Home = Entity | str  # the entity that a name means, or the name key of the new one that it means
-_NodeUse = tuple[str, Episode, ExtractedNode]  # with the stamp of its episode
-
-
-@dataclass(frozen=True, slots=True)
-class BatchItem:
-    """An episode with what was extracted from it."""
-
-    episode: Episode
-    extraction: Extraction
-    accepted_ms: int
-    sequence: int = 0  # see QueuedItem
+_GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +157,7 @@ def resolve(
 
 
 def _further_names(
-    nodes: Mapping[str, list[_NodeUse]],
+    nodes: Mapping[str, list[NodeUse]],
     by_key: Mapping[str, Entity],
     new_names: Mapping[str, str],
     decided: Mapping[str, NameDecision],
@@ -181,70 +175,13 @@ def _further_names(
     return found
 
 
-def uses_of(items: Sequence[BatchItem]) -> dict[str, list[_NodeUse]]:
-    """The nodes of each name with their episodes, by name key, earliest first."""
-    nodes: dict[str, list[_NodeUse]] = {}
-    for item in items:
-        for node in item.extraction.nodes:
-            entry = (stamp_of(item.episode.reference_ms, item.episode.uuid), item.episode, node)
-            nodes.setdefault(name_key(node.name), []).append(entry)
-    for entries in nodes.values():
-        entries.sort(key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
-    return nodes
-
-
-def homes_of(
-    nodes: Mapping[str, list[_NodeUse]], view: NameView, decided: Mapping[str, NameDecision]
-) -> dict[str, Home]:
-    """What each name means. New names that were decided to be one share a home; names of two known entities
-    stay apart: those are for a merge to join (see `bridges`)."""
-    homes: dict[str, Home] = {key: _home(key, view, decided, frozenset()) for key in sorted(nodes)}
-    for key in sorted(nodes):
-        for also in decided[key].also if key in decided else ():
-            one, other = homes[key], home_of(also, view, decided)
-            other = homes.get(other, other) if isinstance(other, str) else other
-            if isinstance(other, Entity) and isinstance(one, Entity):
-                continue
-            first, then = sorted((one, other), key=lambda home: _age(home, nodes))
-            if isinstance(then, str) and then != first:
-                homes |= {each: first for each, home in homes.items() if home == then} | {then: first}
-    return homes
-
-
-def home_of(meant: NameTarget, view: NameView, decided: Mapping[str, NameDecision]) -> Home:
-    """The home of what a decision names."""
-    if meant.uuid is not None and meant.uuid in view.by_uuid:
-        return view.by_uuid[meant.uuid]
-    return _home(name_key(meant.name), view, decided, frozenset())
-
-
-def _age(home: Home, nodes: Mapping[str, list[_NodeUse]]) -> tuple[bool, bool, str, str]:
-    """Sorts known entities first, then names by their first use."""
-    if isinstance(home, Entity):
-        return (False, False, "", home.uuid)
-    told = nodes.get(home)
-    return (True, told is None, told[0][0] if told else "", home)
-
-
-def _home(key: str, view: NameView, decided: Mapping[str, NameDecision], passed: frozenset[str]) -> Home:
-    found, decision = view.by_key.get(key), decided.get(key)
-    if found is not None or decision is None:
-        return key if found is None else found
-    if decision.uuid is not None and decision.uuid in view.by_uuid:
-        return view.by_uuid[decision.uuid]
-    other = name_key(decision.name)
-    if other in passed:  # decisions of two calls may point at one another
-        return min(passed | {key})
-    return key if other in ("", key) else _home(other, view, decided, passed | {key})
-
-
-def _first_use(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[_NodeUse]]) -> _NodeUse:
+def _first_use(home: str, homes: Mapping[str, Home], nodes: Mapping[str, list[NodeUse]]) -> NodeUse:
     """The node that a new entity begins with: the earliest under its own name, if any."""
     entries = nodes.get(home) or [e for key, at in homes.items() if at == home for e in nodes.get(key, ())]
     return min(entries, key=lambda entry: (entry[0], entry[2].name, entry[2].ref))
 
 
-def _name_of(home: str, nodes: Mapping[str, list[_NodeUse]], decided: Mapping[str, NameDecision]) -> str:
+def _name_of(home: str, nodes: Mapping[str, list[NodeUse]], decided: Mapping[str, NameDecision]) -> str:
     if home in nodes:
         return nodes[home][0][2].name.strip()
     named = (each.name.strip() for decision in decided.values() for each in decision.meant)
@@ -270,12 +207,6 @@ def _name_fully(
                 new_names[full_key] = entity.uuid
 
 
-def renames_of(items: Sequence[BatchItem]) -> list[Rename]:
-    """What the batch tells of renames, by time."""
-    found = [each for item in items for each in renames_in(item.episode, item.extraction)]
-    return sorted(found, key=lambda each: (each.at_ms, each.episode_uuid, each.old, each.new))
-
-
 def _rename(
     merged: dict[str, Entity], by_key: Mapping[str, Entity], renames: Iterable[Rename], now_ms: int
 ) -> None:
@@ -291,7 +222,7 @@ def _candidates(group_id: str, key: str) -> list[str]:
     return [minted("entity", group_id, key, salt) for salt in range(_SALTS)]
 
 
-def _new(view: NameView, group_id: str, key: str, told: _NodeUse, name: str, system_ms: int) -> Entity:
+def _new(view: NameView, group_id: str, key: str, told: NodeUse, name: str, system_ms: int) -> Entity:
     free = [uuid for uuid in _candidates(group_id, key) if uuid not in view.by_uuid]
     if not free:
         raise StepError("every uuid of a new entity is taken by other entities of the group")
@@ -330,10 +261,20 @@ def _merge(entity: Entity, node: ExtractedNode, stamp: str, key: str) -> Entity:
 
 
 def _labels(labels: tuple[str, ...], added: str) -> tuple[str, ...]:
-    specific = ({*labels, added}) - UNSPECIFIC
-    return tuple(sorted(specific)) or ("Entity",)
+    return tuple(sorted(specific({*labels, added}))) or ("Entity",)
 
 
-def is_callers(entity: Entity) -> bool:
-    """Whether a caller named it, or it came with a graph that was taken over."""
-    return entity.stamps.get("name", _CALLERS) == _CALLERS
+def given_names(names: Iterable[str]) -> dict[str, str]:
+    """Stamps by which names that a caller gave are known."""
+    return {_GIVEN + name_key(name): "" for name in names}
+
+
+def names_given(entity: Entity) -> dict[str, str]:
+    """The stamps of names that callers gave to an entity, the one it came with included."""
+    stamps = {part: stamp for part, stamp in entity.stamps.items() if part.startswith(_GIVEN)}
+    return stamps | given_names([entity.name]) if is_callers(entity) else stamps
+
+
+def keys_given(entity: Entity) -> set[str]:
+    """The name keys that callers gave to an entity."""
+    return {part.removeprefix(_GIVEN) for part in names_given(entity)}

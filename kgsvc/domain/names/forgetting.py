@@ -1,23 +1,28 @@
-"""What an entity goes by when one of the episodes that name it never was. Pure.
+"""What entities, and records of merges and splits, hold when one of the episodes never was. Pure.
 
 A name stays that another episode used, or a caller gave. Of mentions that do not tell their names (of graphs
 that were taken over, or written by an older release) any may have used it.
+
+Records hold whole entities and statements as they were. Undoing goes on to work: it already passes over what
+a cascade took away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from kgsvc.domain.facts.summary import OF_EPISODE
+from kgsvc.domain.facts.summary import OF_EPISODE, with_parts
+from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.entities import is_callers
-from kgsvc.domain.names.identity import name_terms
+from kgsvc.domain.model.keys import name_key, stamp_of
+from kgsvc.domain.names.entities import keys_given
+from kgsvc.domain.names.meanings import is_callers, shown
+from kgsvc.domain.names.merging import Said, entity_in, said_in, still_called
 from kgsvc.domain.names.namesakes import plain
-from kgsvc.domain.names.renames import shown, stamp_of
-
-_GIVEN = "n."  # before a name key, in the stamps of an entity: a caller gave the name
+from kgsvc.domain.names.similarity import name_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +36,6 @@ class Saying:
     other_types: tuple[str, ...] = ()
     known: bool = True
     first: tuple[int, str] | None = None
-
-
-Said = tuple[tuple[str, ...], tuple[str, ...]]  # names and types of one mention
 
 
 def saying_of(own: Said, others: Collection[Said], first: tuple[int, str] | None) -> Saying:
@@ -53,24 +55,12 @@ class Forgotten:
     tokens: tuple[str, ...] = ()
 
 
-def given_names(names: Iterable[str]) -> dict[str, str]:
-    """Stamps by which names that a caller gave are known."""
-    return {_GIVEN + name_key(name): "" for name in names}
-
-
-def names_given(entity: Entity) -> dict[str, str]:
-    """The stamps of names that callers gave to an entity, the one it came with included."""
-    stamps = {part: stamp for part, stamp in entity.stamps.items() if part.startswith(_GIVEN)}
-    return stamps | given_names([entity.name]) if is_callers(entity) else stamps
-
-
 def doubtful(entity: Entity, saying: Saying) -> set[str]:
     """Name keys that may be the episode's alone."""
     if not saying.known:
         return set()
     others = {name_key(name) for name in saying.other_names}
-    given = {part.removeprefix(_GIVEN) for part in names_given(entity)}
-    return {name_key(name) for name in saying.names} - others - given
+    return {name_key(name) for name in saying.names} - others - keys_given(entity)
 
 
 def forgotten(
@@ -147,3 +137,103 @@ def without_words(entity: Entity, episode_uuid: str, system_ms: int) -> Entity:
 def removable(entities: Sequence[Entity]) -> list[Entity]:
     """Those that go once nothing holds them: a caller's own stay."""
     return [entity for entity in entities if not is_callers(entity)]
+
+
+_STATEMENTS = ("before", "after")
+_CLOSURES = ("closures", "closures_after")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What goes: an episode, facts that it alone stated, facts whose words change."""
+
+    episode: str
+    removed: Collection[str]
+    reworded: Collection[str]
+
+
+def marks(episode_uuid: str) -> str:
+    """What is in the data of every record that holds something of the episode: the end of a JSON string."""
+    return json.dumps(episode_uuid, ensure_ascii=False)[1:]
+
+
+# Is in the data of every record that was not collected.
+WHOLE = '"made":'
+
+
+def redacted(record: MergeRecord, leaving: Leaving) -> MergeRecord | None:
+    """The record as if the episode had never spoken; None: then there is nothing to take back."""
+    data: dict[str, Any] = json.loads(record.data)
+    if "entity" in data:
+        if data["episodes"] == [leaving.episode] and not is_callers(entity_in(data)):
+            return None
+        data |= _unnamed(data, leaving)
+    for part in ("said", "kept_said"):
+        data[part] = {uuid: said for uuid, said in data.get(part, {}).items() if uuid != leaving.episode}
+    data["changed"] = {
+        uuid: _unsaid(changed, leaving.episode)
+        for uuid, changed in data["changed"].items()
+        if uuid not in leaving.removed
+    }
+    data["made"] = {uuid: _others(made, leaving.episode) for uuid, made in data["made"].items()}
+    return replace(record, data=json.dumps(data, ensure_ascii=False))
+
+
+def collected(record: MergeRecord) -> MergeRecord:
+    """The record without what is needed to take the merge or split back; who went where stays."""
+    data: dict[str, Any] = json.loads(record.data)
+    return replace(record, data=json.dumps({"split": data["split"]} if "split" in data else {}))
+
+
+def is_collected(data: Mapping[str, Any]) -> bool:
+    """Whether the data of a record is what `collected` left."""
+    return "made" not in data
+
+
+def _unnamed(data: Mapping[str, Any], leaving: Leaving) -> dict[str, Any]:
+    """The parts of a merge that describe the entity which went."""
+    alone = _alone(data, "said", leaving.episode)
+    said = {uuid: each for uuid, each in said_in(data, "said").items() if uuid != leaving.episode}
+    names = [key for key in data["names"] if key not in alone] or data["names"][:1]
+    before = entity_in(data)
+    entity = without_words(before, leaving.episode, before.updated_ms)
+    away = {*leaving.removed, *leaving.reworded}
+    entity = with_parts(entity, [part for part in entity.summary_parts if part.key not in away])
+    entity = still_called(entity, entity, said, set(names))
+    if entity.source_episode_uuid == leaving.episode:
+        entity = replace(entity, source_episode_uuid="")
+    kept_name = data.get("kept_name", "")
+    lost_name = name_key(kept_name) in _alone(data, "kept_said", leaving.episode)
+    return {
+        "entity": asdict(entity),
+        "names": names,
+        "episodes": [uuid for uuid in data["episodes"] if uuid != leaving.episode],
+        "mentions": [uuid for uuid in data["mentions"] if uuid != leaving.episode],
+        "attributes": [name for name in data["attributes"] if name in entity.attributes],
+        "kept_name": entity.name if lost_name else kept_name,
+    }
+
+
+def _alone(data: Mapping[str, Any], part: str, episode: str) -> set[str]:
+    """The keys of names that only this episode used."""
+    said = said_in(data, part)
+    own = {name_key(name) for name in said.get(episode, ((), ()))[0]}
+    others = {name_key(name) for uuid, (names, _types) in said.items() if uuid != episode for name in names}
+    return own - others
+
+
+def _unsaid(changed: Mapping[str, Any], episode: str) -> dict[str, Any]:
+    """A fact that the merge changed, without statements of the episode and the words that came with them."""
+    left = dict(changed)
+    for part in _STATEMENTS:
+        left[part] = _others(changed[part], episode)
+    for part in _CLOSURES:
+        if part in changed:
+            left[part] = [each for each in changed[part] if each["by_episode"] != episode]
+    if left["before"] != changed["before"]:
+        left["wording"] = {}
+    return left
+
+
+def _others(statements: Collection[Mapping[str, Any]], episode: str) -> list[Mapping[str, Any]]:
+    return [each for each in statements if each["episode_uuid"] != episode]

@@ -16,13 +16,13 @@ from kgsvc.domain.facts.summary import with_parts
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention, SummaryPart
 from kgsvc.domain.model.keys import fact_key, name_key, slot_of
-from kgsvc.domain.names.entities import BYTES, bounded
-from kgsvc.domain.names.forgetting import Said, names_given
+from kgsvc.domain.names.entities import BYTES, bounded, names_given
+from kgsvc.domain.names.meanings import RENAMED_TO, name_borne
 from kgsvc.domain.names.namesakes import plain
-from kgsvc.domain.names.renames import RENAMED_TO, name_borne
 
 _ENDERS = ("expired_reason", "expired_by_fact", "expired_by_episode")
 _EXPIRY = ("valid_ms", "reference_ms", "invalid_ms", "expired_ms", "invalid_before_ms", *_ENDERS)
+Said = tuple[tuple[str, ...], tuple[str, ...]]  # names and types of one mention
 _WORDING = ("fact", "keywords", "attributes")
 
 

@@ -19,10 +19,10 @@ from kgsvc.domain.facts.slots import REBUILT_REASONS, as_merged, episodes_of
 from kgsvc.domain.facts.summary import OF_EPISODE, composed_text, is_authored
 from kgsvc.domain.model.delta import FactTombstone, MergeRecord, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
-from kgsvc.domain.model.keys import digest, mint, name_key
-from kgsvc.domain.names.bridging import taken_out
-from kgsvc.domain.names.entities import UNSPECIFIC
-from kgsvc.domain.names.forgetting import given_names, names_given, without_words
+from kgsvc.domain.model.keys import digest, mint, name_key, stamp_of
+from kgsvc.domain.names.entities import given_names, names_given
+from kgsvc.domain.names.forgetting import without_words
+from kgsvc.domain.names.meanings import specific, taken_out
 from kgsvc.domain.names.merging import (
     Hanging,
     changes_of,
@@ -34,9 +34,7 @@ from kgsvc.domain.names.merging import (
     saying,
     unmerged_facts,
 )
-from kgsvc.domain.names.namesakes import plain
-from kgsvc.domain.names.renames import stamp_of
-from kgsvc.domain.names.speakers import SPEAKER
+from kgsvc.domain.names.namesakes import SPEAKER, plain
 
 _SPLIT = '{"split":'  # how the data of a split begins
 Said = Mapping[str, Mention]  # by episode
@@ -181,7 +179,7 @@ def split_entity(
 
 
 def _typed(entity: Entity, stays: Said, goes: Said) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    said = {each for mention in goes.values() for each in mention.types} - UNSPECIFIC
+    said = specific({each for mention in goes.values() for each in mention.types})
     others = {each for mention in stays.values() for each in mention.types}
     known = all(mention.names for mention in stays.values())
     left = tuple(each for each in entity.labels if not known or each in others or each not in said)

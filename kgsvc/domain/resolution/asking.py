@@ -9,12 +9,11 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key, slot_of
-from kgsvc.domain.names.bridging import types_differ
-from kgsvc.domain.names.entities import BatchItem, renames_of
+from kgsvc.domain.names.meanings import BatchItem, renames_of, specific, types_differ
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
 from kgsvc.domain.resolution import comparing, questions
-from kgsvc.domain.resolution.comparing import ComparedFact, fitting, specific
+from kgsvc.domain.resolution.comparing import ComparedFact, fitting
 from kgsvc.domain.resolution.decisions import (
     SAME,
     BatchFact,

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgsvc.domain.facts.slots import relation_of
-from kgsvc.domain.model.extraction import ANY, UNKNOWN, FactType, Ontology
+from kgsvc.domain.model.extraction import ANY, FactType, Ontology
 from kgsvc.domain.model.graph import EARLIEST_MS, Fact, FactKind, Polarity
+from kgsvc.domain.names.meanings import specific
 from kgsvc.domain.resolution.decisions import (
     KnownFact,
     KnownRef,
@@ -223,11 +224,6 @@ def _same_ends(one: ComparedFact, other: ComparedFact) -> bool:
         (one.sources & other.sources and one.targets & other.targets)
         or (one.sources & other.targets and one.targets & other.sources)
     )
-
-
-def specific(types: Collection[str]) -> frozenset[str]:
-    """Those that tell kinds apart."""
-    return frozenset(types) - {ANY, UNKNOWN}
 
 
 def fitting(

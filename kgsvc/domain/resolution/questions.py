@@ -17,16 +17,17 @@ from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedNode
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.classes import exclude
-from kgsvc.domain.names.entities import BatchItem, renames_of
-from kgsvc.domain.names.identity import identities, identities_in, told
-from kgsvc.domain.names.namesakes import is_marked, is_of_conversation, plain
+from kgsvc.domain.names.meanings import BatchItem, renames_of
+from kgsvc.domain.names.namesakes import exclude, is_marked, is_of_conversation, plain
 from kgsvc.domain.names.similarity import (
     asked_tokens,
     families,
+    identities,
+    identities_in,
     name_tokens,
     numerals_differ,
     spellings,
+    told_identities,
 )
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
 
@@ -63,13 +64,13 @@ class NewName:
 
 
 def _with_identities(text: str, attributes: Mapping[str, Any]) -> str:
-    known = told(attributes)[:_CONTEXT_CHARS]
+    known = told_identities(attributes)[:_CONTEXT_CHARS]
     return f"{text[: _CONTEXT_CHARS - len(known)]} ({known})".strip() if known else text[:_CONTEXT_CHARS]
 
 
 def about(entity: Entity) -> str:
     """What a model is told of it."""
-    known = told(entity.attributes)[:_CONTEXT_CHARS]
+    known = told_identities(entity.attributes)[:_CONTEXT_CHARS]
     return f"{entity.summary} ({known})".strip() if known else entity.summary
 
 

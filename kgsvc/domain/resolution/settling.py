@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kgsvc.domain.facts.contradictions import Contradiction
-from kgsvc.domain.facts.plan import statement_of
-from kgsvc.domain.facts.slots import UPDATED, wording_of
-from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, SlotStatement
+from kgsvc.domain.facts.plan import Contradiction, statement_of
+from kgsvc.domain.facts.slots import UPDATED, expired, wording_of
+from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Key, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import digest, fact_key, mint, name_key, slot_of
-from kgsvc.domain.names.entities import BatchItem, ResolvedNames
+from kgsvc.domain.names.entities import ResolvedNames
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
     Decisions,
@@ -102,7 +102,7 @@ class _Settling:
         self._renewed: dict[str, Fact] = {}  # who took over, by the uuid of whom
         self._expired: list[Fact] = []
         self._settled: list[SlotStatement] = []
-        self._placed: dict[tuple[str, tuple[str, str, str]], SlotStatement] = {}  # by slot and key as stated
+        self._placed: dict[tuple[str, Key], SlotStatement] = {}  # by slot and key as stated
         self._contradictions: list[Contradiction] = []
 
     def settled(self, statements: Sequence[SlotStatement]) -> Settled:
@@ -240,17 +240,9 @@ class _Settling:
             previous_uuid=old.uuid,
             beliefs=(),
         )
-        self._expired.append(
-            replace(
-                old,
-                expired_ms=self._system_ms,
-                expired_reason=UPDATED,
-                expired_by_fact=new.uuid,
-                expired_by_episode=stated.statement.evidence.episode_uuid,
-                invalid_before_ms=old.invalid_ms,
-                updated_ms=self._system_ms,
-            )
-        )
+        by_episode = stated.statement.evidence.episode_uuid
+        over = expired(old, UPDATED, self._system_ms)
+        self._expired.append(replace(over, expired_by_fact=new.uuid, expired_by_episode=by_episode))
         self._renewed[ref.uuid] = new
         return new.slot, wording_of(new)
 

@@ -14,13 +14,10 @@ from dataclasses import dataclass
 
 from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.classes import MADE, ORGANISATION, PERSON, classes_of
-from kgsvc.domain.names.entities import is_callers
-from kgsvc.domain.names.namesakes import is_marked, plain
-from kgsvc.domain.names.renames import stamped_ms
+from kgsvc.domain.model.keys import name_key, stamped_ms
+from kgsvc.domain.names.meanings import is_callers
+from kgsvc.domain.names.namesakes import MADE, ORGANISATION, PERSON, classes_of, is_marked, is_speaker, plain
 from kgsvc.domain.names.similarity import RELATED, folded, name_tokens
-from kgsvc.domain.names.speakers import is_speaker
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision, NameTarget
 from kgsvc.domain.resolution.questions import NewName
 from kgsvc.domain.text import is_cjk

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from kgsvc.domain.facts import quoting
+from kgsvc.domain.facts.amendments import quoted_question, quoted_words
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.models.rules.days import MONTHS, WEEKDAYS
@@ -180,9 +180,9 @@ def _replied(cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     before = turns_of(last)[-1]
     if before.speaker == turn.speaker:
         own = " ".join(before.content.split())
-        return quoting.after(own) if corrects and len(own) <= _LONGEST_TITLE else ""
+        return quoted_words(own) if corrects and len(own) <= _LONGEST_TITLE else ""
     asked = sentences_of(before.content)[-1]
-    return quoting.asked(asked) if asked.endswith(("?", "？")) and len(asked) <= _LONGEST_TITLE else ""
+    return quoted_question(asked) if asked.endswith(("?", "？")) and len(asked) <= _LONGEST_TITLE else ""
 
 
 def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
 from kgsvc.domain.model.items import NewItem
-from kgsvc.domain.names.identity import identities
-from kgsvc.domain.names.similarity import name_tokens
+from kgsvc.domain.names.similarity import identities, name_tokens
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates, VectorPage, VectorsAfter
 from kgsvc.stores.conformance.expectations import equal, expect, present
 from kgsvc.stores.conformance.samples import NOW, Scratch, batch, fact, tombstone

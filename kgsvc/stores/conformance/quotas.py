@@ -6,10 +6,9 @@ import asyncio
 import uuid as uuids
 
 from kgsvc.domain.errors import QuotaExceeded
-from kgsvc.domain.limits import DAY_MS
+from kgsvc.domain.limits import DAY_MS, Allowance, Counted
 from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, NewItem
-from kgsvc.domain.model.quotas import Allowance, Counted
 from kgsvc.stores.conformance.expectations import equal, expect
 from kgsvc.stores.conformance.samples import NOW, Scratch, batch
 

@@ -9,7 +9,7 @@ import apsw
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
-from kgsvc.domain.names.identity import name_terms
+from kgsvc.domain.names.similarity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED
 from kgsvc.stores.embedded.erasures import (

@@ -12,7 +12,7 @@ import apsw
 
 from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, GroupHead, Guard, NameView, SlotView
 from kgsvc.domain.model.graph import Mention
-from kgsvc.domain.names.identity import search_terms
+from kgsvc.domain.names.similarity import search_terms
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.embedded.erasures import note_erased
 from kgsvc.stores.embedded.indexes import (

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import K1, B, idf
-from kgsvc.domain.words import prefix_word, term_word
+from kgsvc.domain.text import K1, B, idf, prefix_word, term_word
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,

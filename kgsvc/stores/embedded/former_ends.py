@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import apsw
 
-from kgsvc.domain.facts.former_ends import PREFIX
-from kgsvc.domain.facts.slots import with_folded_ends
+from kgsvc.domain.facts.slots import FORMER_END, with_folded_ends
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.stores.embedded.apply import apply_delta, read_slots
 from kgsvc.stores.embedded.rows import all_rows, column, group_of
@@ -20,7 +19,7 @@ _SLOTS = """
 def fold_former_ends(db: apsw.Connection) -> None:
     """Make them part of the relations that ended. Belongs into the transaction of the migration."""
     for (group_id,) in all_rows(db, _GROUPS):
-        slots = column(db, _SLOTS, (group_id, len(PREFIX), PREFIX))
+        slots = column(db, _SLOTS, (group_id, len(FORMER_END), FORMER_END))
         if slots:
             head = group_of(db, group_id).head
             system_ms = head.last_ms + 1

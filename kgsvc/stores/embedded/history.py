@@ -9,7 +9,8 @@ import apsw
 
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import TOLD, Citation, Entity, Episode, Fact, Mention, Source
-from kgsvc.domain.names.forgetting import Said, Saying, saying_of
+from kgsvc.domain.names.forgetting import Saying, saying_of
+from kgsvc.domain.names.merging import Said
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,

@@ -1,7 +1,7 @@
 """What the graph is found by, kept up to date with every delta (called by apply): tokens of names, words of
 facts, vectors, the revisions of texts, and descriptions of communities; and finding candidates by them.
 
-Facts of a group that is not in memory are found by words (kgsvc.domain.words, cold_search.py), and those in
+Facts of a group that is not in memory are found by words (kgsvc.domain.text, cold_search.py), and those in
 memory are indexed by them. The words of the names of both ends stand apart, since renaming an entity changes
 them alone.
 """
@@ -21,8 +21,7 @@ from kgsvc.domain.resolution.decisions import (
     VectorPage,
     VectorsAfter,
 )
-from kgsvc.domain.text import remembered
-from kgsvc.domain.words import words
+from kgsvc.domain.text import remembered, words
 from kgsvc.stores.embedded.rows import (
     Group,
     Ids,

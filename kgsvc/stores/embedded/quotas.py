@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import apsw
 
+from kgsvc.domain.limits import Allowance, Counter
 from kgsvc.domain.model.items import AcceptBatch, NewItem
-from kgsvc.domain.model.quotas import Allowance, Counter
 from kgsvc.stores.embedded.rows import Row, first_row
 from kgsvc.stores.quotas import holding_of, spending_of
 

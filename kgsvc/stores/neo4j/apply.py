@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.model.keys import digest
-from kgsvc.domain.names.identity import search_terms
+from kgsvc.domain.names.similarity import search_terms
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS
 from kgsvc.stores.neo4j.erasures import note_erased

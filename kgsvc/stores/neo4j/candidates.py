@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, LiteralString
 
-from kgsvc.domain.names.identity import name_terms
+from kgsvc.domain.names.similarity import name_terms
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
     CandidateQuery,

@@ -8,8 +8,7 @@ from operator import itemgetter
 from typing import LiteralString
 
 from kgsvc.domain.errors import RevisionChanged
-from kgsvc.domain.facts.former_ends import PREFIX
-from kgsvc.domain.facts.slots import with_folded_ends
+from kgsvc.domain.facts.slots import FORMER_END, with_folded_ends
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.stores.neo4j.apply import Apply
 from kgsvc.stores.neo4j.graph import Graph
@@ -29,7 +28,7 @@ class FormerEnds(Graph, Apply):
     async def fold_former_ends(self) -> None:
         """Make them part of the relations that ended. Each transaction leaves whole slots: what is left when
         it is cut short is found by the next call. Raises StoreUnavailable."""
-        found = await self._run(_FOUND, prefix=PREFIX)
+        found = await self._run(_FOUND, prefix=FORMER_END)
         for group_id, rows in groupby(found, key=itemgetter(0)):
             slots = [slot for _, slot in rows]
             for start in range(0, len(slots), _SLOTS):

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
 
+from kgsvc.domain.limits import Allowance, Counter
 from kgsvc.domain.model.items import AcceptBatch, NewItem
-from kgsvc.domain.model.quotas import Allowance, Counter
 from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.quotas import holding_of, spending_of
 

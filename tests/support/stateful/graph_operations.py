@@ -11,7 +11,8 @@ from kgsvc.domain.model.delta import Claim, FactTombstone, GraphDelta, MergeReco
 from kgsvc.domain.model.graph import Closure, Entity, Fact, Mention
 from kgsvc.domain.model.items import ItemState, Transition
 from kgsvc.domain.model.keys import digest, name_key
-from kgsvc.domain.names.entities import BatchItem, candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.entities import candidate_uuids, keys_of, resolve
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, VectorPage, VectorsAfter
 from kgsvc.stores.conformance.samples import fact as sample_fact

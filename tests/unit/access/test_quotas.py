@@ -5,7 +5,7 @@ import pytest
 from kgsvc.access.quotas import QuotaSettings, Rates, allowances
 from kgsvc.access.scopes import ANYBODY, EVERY_GROUP, Principal, Right
 from kgsvc.domain.errors import QuotaExceeded
-from kgsvc.domain.model.quotas import Counted
+from kgsvc.domain.limits import Counted
 
 ADA = Principal("ada", {EVERY_GROUP: Right.WRITE}, "c1")
 BOB = Principal("bob", {EVERY_GROUP: Right.WRITE})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kgsvc.communities.describing import CALLS_A_DRAFT, Describer
+from kgsvc.communities.builder import CALLS_A_DRAFT, Describer
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.model.communities import Described, Draft
 from kgsvc.domain.model.delta import GroupHead, NameView

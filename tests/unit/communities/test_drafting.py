@@ -4,8 +4,14 @@ import random
 
 import pytest
 
-from kgsvc.communities.builder import FactGraph, drafts_of, give_to_model, writes_of
-from kgsvc.communities.describing import name_of, summary_of
+from kgsvc.communities.builder import (
+    FactGraph,
+    drafts_of,
+    give_to_model,
+    name_of,
+    summary_of,
+    writes_of,
+)
 from kgsvc.communities.detection import Ends
 from kgsvc.domain.model.communities import Draft, Link
 from kgsvc.models.protocol import NAME_CHARS, SUMMARY_CHARS

@@ -7,7 +7,8 @@ from typing import Any
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Source
-from kgsvc.domain.names.entities import BYTES, BatchItem, bounded, resolve
+from kgsvc.domain.names.entities import BYTES, bounded, resolve
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.names.merging import merged_entity
 
 ASSERTED = "99999999999999999/"

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgsvc.domain.facts.amendments import without_episode
-from kgsvc.domain.facts.quoting import quotation_end, unquoted, without_quotations
+from kgsvc.domain.facts.amendments import quotation_end, unquoted, without_episode, without_quotations
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Evidence, Fact
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.names.forgetting import Saying, doubtful, forgotten, given_names
+from kgsvc.domain.names.entities import given_names
+from kgsvc.domain.names.forgetting import Saying, doubtful, forgotten
 
 BOB = Entity(
     "n",

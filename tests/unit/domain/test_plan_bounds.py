@@ -5,7 +5,8 @@ from kgsvc.domain.facts.statements import KEPT
 from kgsvc.domain.model.delta import GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Source
-from kgsvc.domain.names.entities import BatchItem, resolve
+from kgsvc.domain.names.entities import resolve
+from kgsvc.domain.names.meanings import BatchItem
 
 NODES = (ExtractedNode("a", "Alice"), ExtractedNode("b", "Acme"), ExtractedNode("g", "Globex"))
 

@@ -8,7 +8,7 @@ from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names import similarity
-from kgsvc.domain.names.entities import BatchItem
+from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision
 from kgsvc.domain.resolution.questions import (

@@ -8,10 +8,9 @@ import pytest
 
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
-from kgsvc.domain.names.bridging import may_merge
-from kgsvc.domain.names.classes import PERSON
+from kgsvc.domain.names.meanings import may_merge
 from kgsvc.domain.names.merging import Hanging, folded_apart
-from kgsvc.domain.names.namesakes import marked, namesake, plain
+from kgsvc.domain.names.namesakes import PERSON, marked, namesake, plain
 from kgsvc.domain.names.splitting import (
     Going,
     apart,

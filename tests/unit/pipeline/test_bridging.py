@@ -338,7 +338,7 @@ async def test_a_large_merge_is_planned_beside_the_loop(
 
 
 async def test_a_batch_merges_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsvc.pipeline.commit.MOST", 2)
+    monkeypatch.setattr("kgsvc.pipeline.commit.MERGES", 2)
     bench = Bench(Model())
     await bench.commit(*(names(f"Ada {family}") for family in ("Ash", "Birch", "Cedar", "Elm", "Fir")))
     bench.committer = Committer(bench.store, None, CLOCK, Model(knowing))

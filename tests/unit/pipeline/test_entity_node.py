@@ -8,7 +8,8 @@ from kgsvc.domain.errors import Conflict, Overloaded, RevisionChanged
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity, Episode, Source
-from kgsvc.domain.names.entities import BatchItem, resolve
+from kgsvc.domain.names.entities import resolve
+from kgsvc.domain.names.meanings import BatchItem
 from tests.support.core import core_of
 
 

@@ -22,10 +22,10 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Vectors
-from kgsvc.pipeline import nearness
+from kgsvc.pipeline import resolving
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.nearness import Nearness
 from kgsvc.pipeline.preparing import PreparedItem
+from kgsvc.pipeline.resolving import Nearness
 from kgsvc.stores.conformance.samples import entity, write
 from tests.support.model_store import ModelStore
 from tests.unit.pipeline.test_resolving import CLOCK, GROUP, Bench, Model, names, says
@@ -192,7 +192,7 @@ async def test_a_deleted_group_is_forgotten() -> None:
 
 
 async def test_vectors_that_come_in_pages_are_all_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearness, "PAGE", 2)
+    monkeypatch.setattr(resolving, "PAGE", 2)
     model = Model(same)
     atlas = Atlas(Lisbon=0, Lisboa=20)
     bench = Embedding(model, atlas)
@@ -203,8 +203,8 @@ async def test_vectors_that_come_in_pages_are_all_read(monkeypatch: pytest.Monke
 
 
 async def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearness, "GROUP_BYTES", 4 * 4 * 100)
-    monkeypatch.setattr(nearness, "ALL_BYTES", 4 * 4 * 150)
+    monkeypatch.setattr(resolving, "GROUP_BYTES", 4 * 4 * 100)
+    monkeypatch.setattr(resolving, "ALL_BYTES", 4 * 4 * 150)
     kept = Nearness("s", 0.0)
     row = np.eye(4, dtype="<f4")[0].tobytes()
     for group in ("one", "two"):
@@ -219,7 +219,7 @@ async def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_group_that_is_full_is_followed_from_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearness, "GROUP_BYTES", 4 * 4 * 3)
+    monkeypatch.setattr(resolving, "GROUP_BYTES", 4 * 4 * 3)
     kept = Nearness("s", 0.0)
     row = np.eye(4, dtype="<f4")[0].tobytes()
     head = GroupHead("g", rev=9, epoch=1)
@@ -234,8 +234,8 @@ def test_a_group_that_is_full_is_followed_from_its_head(monkeypatch: pytest.Monk
 
 
 async def test_what_is_left_out_costs_no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearness, "PAGE", 2)
-    monkeypatch.setattr(nearness, "GROUP_BYTES", 2 * 4 * Atlas.dimension)
+    monkeypatch.setattr(resolving, "PAGE", 2)
+    monkeypatch.setattr(resolving, "GROUP_BYTES", 2 * 4 * Atlas.dimension)
     model = Model()
     atlas = Atlas()
     bench = Embedding(model, atlas)

@@ -503,7 +503,7 @@ async def test_an_end_may_go_by_another_relation_than_what_it_ends() -> None:
 
 
 async def test_an_episode_ends_a_bounded_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsvc.domain.facts.contradictions.MOST_ENDED", 2)
+    monkeypatch.setattr("kgsvc.domain.facts.plan.MOST_ENDED", 2)
     bench = Bench(Model())
     for n in range(4):
         await bench.commit(says("LIVES_IN", f"Ada lives in town {n}", target=f"Town {n}"))

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.domain.text import tokens
-from kgsvc.domain.words import term_word, words
+from kgsvc.domain.text import term_word, tokens, words
 from kgsvc.search.postings import Postings, counts_of, rows_of
 from kgsvc.search.word_blocks import MAX_COUNT, WordBlocks
 from tests.unit.search.feed import patient
