@@ -179,3 +179,39 @@ def test_replaying_a_batch_changes_nothing(items: list[BatchItem]) -> None:
 def test_the_graph_depends_on_what_was_said_alone(law: Law, examples: int) -> None:
     drawn = given(items=batch_items(), data=st.data())(law)
     settings(max_examples=examples, deadline=None, derandomize=True)(drawn)()
+
+
+def _likes(index: int, valid: int | None, invalid: int | None, reference: int) -> BatchItem:
+    edge = ExtractedEdge("LIKES", "Alice likes Acme", "a", "b", valid_ms=valid, invalid_ms=invalid)
+    nodes = (ExtractedNode("a", "Alice", "Person"), ExtractedNode("b", "Acme"))
+    episode = Episode(f"e{index}", "g", f"body {index}", Source.TEXT, reference, 0)
+    return BatchItem(episode, Extraction(nodes, (edge,)), accepted_ms=index)
+
+
+@pytest.mark.parametrize(
+    ("items", "closures"),
+    [
+        pytest.param(
+            [_likes(0, None, None, 1), _likes(1, None, None, 0), _likes(2, 10, 10, 1)],
+            [Closure(10, 1, "f1", "by-f1")],
+            id="an end that was stated is no bound that was announced",
+        ),
+        pytest.param(
+            [_likes(0, 2, None, 1), _likes(1, None, None, 0)],
+            [Closure(3, 1, "f1", "by-f1"), Closure(3, 1, "f1", "by-f1", moves=True)],
+            id="a contradiction before all that it could end waits for what does",
+        ),
+    ],
+)
+def test_a_contradiction_counts_whenever_it_is_found(items: list[BatchItem], closures: list[Closure]) -> None:
+    early = Graph()
+    early.ingest(items[:1])
+    (said,) = early.statements
+    endings = [(said.slot, Ending(said.statement.wording.key, closure)) for closure in closures]
+    early.ingest([], endings)
+    for item in items[1:]:
+        early.ingest([item])
+    late = Graph()
+    late.ingest(items)
+    late.ingest([], endings)
+    assert early.comparable() == late.comparable()

@@ -39,6 +39,7 @@ class _Fold:
         self.latest: dict[Key, Row] = {}
         self.filled: dict[int, Row] = {}  # with withdrawn statements, in no order
         self.of_target: dict[str, Row] = {}  # the latest row by which the relation holds, or held
+        self.early: list[Ending] = []  # that come before anything they could end
 
     def add(self, statement: EdgeStatement) -> None:
         target, polarity = statement.wording.target_uuid, statement.wording.polarity
@@ -132,6 +133,7 @@ class _Fold:
         """A contradiction from outside: of the row that says so, whether it still holds or not."""
         row, closure = self.latest.get(ending.key), ending.closure
         if row is None:
+            self.early.append(ending)
             return
         row.closures.append(closure)
         if row.holds_at(closure.at_ms) or (row.start_ms == closure.at_ms and row.closed_by is None):
@@ -201,7 +203,12 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
     apart = [row for row in withdrawn if not state.takes_in(row)]
     for row in state.filled.values():
         row.evidence.sort()
-    return starts.as_told([*state.rows.values(), *apart])
+    rows = [*state.rows.values(), *apart]
+    for ending in state.early:  # kept for what arrives later and was told before
+        same = [row for row in rows if row.wording.key == ending.key]
+        if same:
+            min(same, key=lambda row: row.start_ms).closures.append(ending.closure)
+    return starts.as_told(rows)
 
 
 def _place(entry: EdgeStatement | Ending) -> tuple[int, Key]:
