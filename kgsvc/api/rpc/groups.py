@@ -6,7 +6,7 @@ from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
-from kgsvc.commands import erasures, groups
+from kgsvc.commands import erasures
 from kgsvc.commands.core import Core
 from kgsvc.commands.erasures import ErasureReceipt
 from kgsvc.v1 import admin_pb2
@@ -27,7 +27,7 @@ class GroupRpcs:
         group_id = check.any_group_id("input.group_id", sent.group_id)
 
         async def run() -> Reply:
-            erasure_id = await groups.delete_group(self._core, group_id)
+            erasure_id = await erasures.delete_group(self._core, group_id)
             current_call.get().wrote([erasure_id])
             message = "the group is deleted"
             return Reply(admin_pb2.DeleteGroupOutput(message=message, success=True, erasure_id=erasure_id))
@@ -36,7 +36,7 @@ class GroupRpcs:
 
     def _clear_all(self, _sent: admin_pb2.ClearAllInput, _check: RequestCheck) -> Operation:
         async def run() -> Reply:
-            count, erasure_id = await groups.clear_all(self._core)
+            count, erasure_id = await erasures.clear_all(self._core)
             current_call.get().wrote([erasure_id] if erasure_id else [])
             message = f"{count} {'group' if count == 1 else 'groups'} deleted"
             return Reply(admin_pb2.ClearAllOutput(message=message, success=True, erasure_id=erasure_id))
