@@ -72,8 +72,8 @@ async def in_memory(client: Client, group: str, query: str) -> None:
     given = ret.SearchGraphInput(group_ids=[group], query=query, max_results=RESULTS)
     request = ret.SearchGraphRequest(input=given)
     async with asyncio.timeout(WAIT_S):
-        while any(
-            ran.from_store
-            for ran in granted(await client.retrieval.SearchGraph(request, timeout=WAIT_S)).output.ran
-        ):
+        while True:
+            found = granted(await client.retrieval.SearchGraph(request, timeout=WAIT_S)).output
+            if not any(ran.from_store for ran in found.ran):
+                return
             await asyncio.sleep(_LOOK_S)
