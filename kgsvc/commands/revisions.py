@@ -14,7 +14,7 @@ from kgsvc.domain.facts.amendments import Without, withdrawn
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.items import ItemState
 from kgsvc.pipeline.summaries import summarised
-from kgsvc.stores.document_protocol import Unsettled
+from kgsvc.stores.intake_protocol import Unsettled
 
 log = logging.getLogger(__name__)
 

@@ -1,16 +1,23 @@
-"""What accepting calls and committing changes come to, given what the database holds: pure, so that every
-store decides alike. A store reads what is asked for here, calls the decision and writes what it says."""
+"""What accepting calls and committing changes come to, and what calls use of their quotas, given what the
+database holds: pure, so that every store decides alike. A store reads what is asked for here, calls the
+decision and writes what it says."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgsvc.domain.errors import Conflict, LeaseLost, Overloaded, RevisionChanged, Violation
-from kgsvc.domain.limits import Counter
+from kgsvc.domain.errors import (
+    Conflict,
+    LeaseLost,
+    Overloaded,
+    QuotaExceeded,
+    RevisionChanged,
+    Violation,
+)
+from kgsvc.domain.limits import DAY_MS, Allowance, Counted, Counter
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem
-from kgsvc.stores.quotas import charges_of
 
 _RETRY_AFTER_MS = 1_000
 GROUP_DELETED = "group_deleted"  # the reason of items that were unfinished when their group was deleted
@@ -196,6 +203,70 @@ def _home(batch: AcceptBatch, statuses: Sequence[ItemStatus], known: Known) -> s
     if taken is not None and not (known.repeats and taken.group_id == batch.group_id):
         raise Conflict("the receipt id belongs to another call")
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Subjects for which an item is counted, so that its tokens can be settled and its bytes given back."""
+
+    tokens: tuple[str, ...]
+    bytes: tuple[str, ...]
+    day: int  # of the tokens
+
+
+def counters_of(batches: Iterable[AcceptBatch]) -> list[Counter]:
+    """The counters on which these calls depend, sorted: whoever locks them does so in this order."""
+    return sorted({each.counter(batch.now_ms) for batch in batches for each in batch.allowances})
+
+
+def holding_of(batch: AcceptBatch) -> Holding:
+    """Of each new item of a call."""
+    tokens = [each.subject for each in batch.allowances if each.counted is Counted.MODEL_TOKENS]
+    kept = [each.subject for each in batch.allowances if each.counted is Counted.BYTES]
+    return Holding(tuple(tokens), tuple(kept), batch.now_ms // DAY_MS)
+
+
+def charges_of(
+    batch: AcceptBatch, fresh: Sequence[NewItem], used: Mapping[Counter, int]
+) -> dict[Counter, int]:
+    """What the new items of a call add to its counters. QuotaExceeded: more than is left of one of them."""
+    charges: dict[Counter, int] = {}
+    if not fresh:
+        return charges
+    amounts = {
+        Counted.ITEMS: len(fresh),
+        Counted.MODEL_TOKENS: sum(item.tokens for item in fresh),
+        Counted.BYTES: sum(len(item.episode.body.encode()) for item in fresh),
+    }
+    for each in batch.allowances:
+        counter, amount = each.counter(batch.now_ms), amounts[each.counted]
+        if used.get(counter, 0) + amount > each.limit:
+            raise QuotaExceeded(each.name, each.retry_after_ms(batch.now_ms))
+        charges[counter] = amount
+    return charges
+
+
+def spending_of(
+    allowances: Iterable[Allowance], tokens: int, now_ms: int, used: Mapping[Counter, int] | None
+) -> dict[Counter, int]:
+    """What tokens add to the counters. QuotaExceeded: more than is left of one of them, where `used` is
+    given."""
+    charges: dict[Counter, int] = {}
+    for each in allowances:
+        counter = each.counter(now_ms)
+        if used is not None and used.get(counter, 0) + tokens > each.limit:
+            raise QuotaExceeded(each.name, each.retry_after_ms(now_ms))
+        charges[counter] = tokens
+    return charges
+
+
+def sum_of(charges: Iterable[Mapping[Counter, int]]) -> dict[Counter, int]:
+    """Several calls' charges together."""
+    total: dict[Counter, int] = {}
+    for each in charges:
+        for counter, amount in each.items():
+            total[counter] = total.get(counter, 0) + amount
+    return total
 
 
 def check_guard(guard: Guard, head: GroupHead, token: int | None) -> None:

@@ -1,16 +1,20 @@
-"""What accepting items asks of a store: items, receipts, quotas; part of stores/protocol.py and under its
-general promises."""
+"""What comes in and goes: items with receipts and quotas, documents, erasures; part of stores/protocol.py and
+under its general promises."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from kgsvc.domain.limits import Allowance, Counter
+from kgsvc.domain.model.delta import Erased
+from kgsvc.domain.model.documents import Document, Place
+from kgsvc.domain.model.erasures import Erasure
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, Receipt
 
 T = TypeVar("T")
+Unsettled = tuple[str, str]  # group_id and document_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +80,86 @@ class IntakeStore(Protocol):
     async def activity(self) -> int:
         """A number that differs whenever items were accepted, retried or changed state since; one cheap
         read, for the one poller of a process (design §4)."""
+
+
+class DocumentStore(Protocol):
+    """Documents of a group's present epoch. Those of unknown groups are none.
+
+    The record of a document and its chunks are written one after the other: first the record with the places
+    of its chunks, then the chunks are accepted as items. Whoever is interrupted in between sends the document
+    again.
+    """
+
+    async def document(self, group_id: str, document_id: str) -> Document | None:
+        """The document's record."""
+
+    async def documents(self, group_id: str, limit: int, after: str) -> list[Document]:
+        """The first `limit` documents behind the id `after` ("": from the beginning), by document_id in the
+        order of code points."""
+
+    async def places(self, group_id: str, document_id: str) -> tuple[Place, ...]:
+        """Where the chunks of the present text stand, in its order; none of an unknown document."""
+
+    async def put_document(self, document: Document, places: Sequence[Place] | None, expected: int) -> None:
+        """Write the record, and unless None the places, whose chunks become active. `expected`: the number
+        of the latest revision that was read, 0 where there was no document. RevisionChanged: it is another
+        one now. Creates the group's record if needed."""
+
+    async def chunks(self, group_id: str, document_id: str, active: bool) -> list[str]:
+        """The uuids of every chunk that the document had, sorted; `active`: without those that retired."""
+
+    async def retire_chunk(self, group_id: str, document_id: str, chunk_uuid: str) -> None:
+        """The chunk speaks no longer for the document."""
+
+    async def settle_document(self, group_id: str, document_id: str, latest: int) -> None:
+        """Note that only chunks of the present text speak, if its latest revision has this number."""
+
+    async def unsettled_documents(self, limit: int, after: Unsettled) -> list[Unsettled]:
+        """The first `limit` documents behind this one (group and id; empty: from the beginning) with chunks
+        of former revisions that may still speak, in order."""
+
+    async def documents_of(self, group_id: str, chunk_uuids: Collection[str]) -> dict[str, str]:
+        """The document ids of those of these episodes that are chunks."""
+
+    async def remove_document(
+        self, group_id: str, document_id: str, latest: int, erased: Erased | None = None
+    ) -> bool:
+        """Remove the record and what is known of its chunks, if its latest revision has this number, and note
+        that for the erasure; whether it was removed."""
+
+    async def item_statuses(self, group_id: str, uuids: Collection[str]) -> list[ItemStatus]:
+        """The present states of those of these items that there are."""
+
+
+class ErasureStore(Protocol):
+    """Erasures and their receipts.
+
+    An erasure is written down, then its rows are removed, then the store's files are freed of what the engine
+    leaves behind rows. Each step may be repeated: whoever finds an erasure that is not over carries it on.
+    """
+
+    async def begin_erasures(self, erasures: Sequence[Erasure]) -> None:
+        """Write them down, all in one transaction. One that is known is left as it is."""
+
+    async def erasure(self, erasure_id: str) -> list[Erasure]:
+        """Its parts by group_id; none if it is not known."""
+
+    async def open_erasures(self, limit: int) -> list[Erasure]:
+        """Parts that are not completed, the oldest first."""
+
+    async def erasures_since(self, asked_ms: int) -> list[Erasure]:
+        """Parts that were asked for at this time or later and whose rows are removed."""
+
+    async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
+        """Facts that had ceased to hold, or were replaced or withdrawn, before this time: whichever was
+        first; the longest ago first."""
+
+    async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
+        """Note that the rows of a part are gone, if that was not noted; these counts are added to those of
+        changes that said that the erasure goes on. `delete_group`, `apply` and `remove_document` note what
+        they remove themselves, in the transaction that puts the rows out of sight."""
+
+    async def free_erased(self, now_ms: int) -> int:
+        """Remove what deleted groups still have, free the store's own files of what removed rows left in
+        them, then note as completed the parts whose rows were removed before it began; how many.
+        StoreUnavailable: other processes read on for too long; try again."""

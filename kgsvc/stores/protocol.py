@@ -21,9 +21,7 @@ from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
-from kgsvc.stores.document_protocol import DocumentStore
-from kgsvc.stores.erasure_protocol import ErasureStore
-from kgsvc.stores.intake_protocol import IntakeStore
+from kgsvc.stores.intake_protocol import DocumentStore, ErasureStore, IntakeStore
 from kgsvc.stores.search_protocol import FactSearchStore, ProofStore
 
 

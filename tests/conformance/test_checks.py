@@ -85,7 +85,7 @@ class Endless(ModelStore):
         (Unfenced, "transitions"),
         (Torn, "guards"),
         (Silent, "changes"),
-        (Half, "delete"),
+        (Half, "admin"),
         (Eager, "leases"),
         (Endless, "receipts"),
     ],

@@ -13,19 +13,17 @@ from types import ModuleType
 
 from kgsvc.stores.conformance import (
     accept,
+    admin,
     changes,
     communities,
     context,
-    delete,
     documents,
-    erasures,
     guards,
     history,
     leases,
     quotas,
     receipts,
     search_candidates,
-    texts,
     transitions,
     values,
     writes,
@@ -40,8 +38,8 @@ Body = Callable[[Scratch], Awaitable[None]]
 SIBLINGS = ("", "-2", "-3")  # group ids that a check may use beside its own
 
 _AREAS = (
-    accept, quotas, receipts, leases, transitions, context, writes, guards, changes, search_candidates, texts,
-    history, communities, delete, erasures, documents, values,
+    accept, quotas, receipts, leases, transitions, context, writes, guards, changes, search_candidates,
+    history, communities, admin, documents, values,
 )  # fmt: skip
 
 

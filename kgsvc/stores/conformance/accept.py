@@ -253,8 +253,7 @@ async def a_replay_shows_present_states(g: Scratch) -> None:
     """A replay tells what has become of the items meanwhile."""
     call = batch(g.episode("e1"), idempotency_key="k")
     await g.answer(call)
-    lease = await g.leased()
-    await g.started(lease)
+    lease = await g.working()
     await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
     item = (await g.answer(call)).items[0]
     equal((item.state, item.reason), (ItemState.PARKED, "unreadable"), "accept: replay of a parked item")

@@ -1,4 +1,4 @@
-"""SearchStore: heads and changes, from which a search index is kept."""
+"""SearchStore: heads and changes of facts, entities and episodes, from which search indexes are kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect
-from kgsvc.stores.conformance.samples import Scratch, episode, fact, tombstone
+from kgsvc.stores.conformance.samples import NOW, Scratch, episode, fact, tombstone
+from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 
 
 async def heads_show_the_known_groups(g: Scratch) -> None:
@@ -165,3 +166,194 @@ async def _follow(g: Scratch, after: int, held: dict[str, Fact], limit: int) -> 
         if not page.more:
             return after
     raise ConformanceError(f"changes: no end after 99 pages, upto_rev {after}")
+
+
+Held = dict[tuple[str, str], IndexedEntity | IndexedEpisode]
+
+
+async def entities_come_with_names_and_vector(g: Scratch) -> None:
+    """An entity comes as it is, with every name key that leads to it and the vector of its name."""
+    ada = g.entity("n-ada", "Ada")
+    names = {"ada": ada.uuid, "countess": ada.uuid}
+    await g.write(entities=(ada,), names=names, vectors={ada.uuid: b"1234"}, space="s:1")
+    found = await g.store.text_changes(g.id, 0, 99)
+    equal(found.entities, (IndexedEntity(ada, ("ada", "countess"), "s:1", b"1234"),), "text_changes: entity")
+    equal((found.head, found.more), (await g.head(), False), "text_changes: head")
+    renamed = replace(ada, summary="wrote programs")
+    after = await g.write(entities=(renamed,))
+    found = await g.store.text_changes(g.id, after.rev - 1, 99)
+    equal([one.entity for one in found.entities], [renamed], "text_changes: an entity written again")
+    after = await g.write(names={"lovelace": ada.uuid})
+    (one,) = (await g.store.text_changes(g.id, after.rev - 1, 99)).entities
+    equal(one.names, ("ada", "countess", "lovelace"), "text_changes: a new alias")
+
+
+async def episodes_come_once_they_are_found(g: Scratch) -> None:
+    """An accepted episode is absent until a delta lets it be found; again when what it names changes."""
+    ada, bob = g.entity("n-ada", "Ada"), g.entity("n-bob", "Bob")
+    said = g.episodes(2)
+    await g.accepted(*said)
+    await g.write(entities=(ada, bob))
+    equal((await g.store.text_changes(g.id, 0, 99)).episodes, (), "text_changes: episodes not found yet")
+    await g.write(found=("e0", "e1"), mentions=(g.mention("e0", ada.uuid),))
+    found = await g.store.text_changes(g.id, 0, 99)
+    wanted = [IndexedEpisode(said[0], (ada.uuid,)), IndexedEpisode(said[1])]
+    equal(sorted(found.episodes, key=lambda e: e.episode.uuid), wanted, "text_changes: episodes")
+    after = await g.write(mentions=(g.mention("e1", bob.uuid),))
+    found = await g.store.text_changes(g.id, after.rev - 1, 99)
+    equal(found.episodes, (IndexedEpisode(said[1], (bob.uuid,)),), "text_changes: what an episode names")
+
+
+async def passages_come_with_their_episode(g: Scratch) -> None:
+    """The vectors of passages come with their episode and its space, are replaced, and go with it."""
+    (said,) = g.episodes(1)
+    await g.accepted(said)
+    await g.write(found=("e0",), passages={"e0": b"12345678"}, space="s:1")
+    (found,) = (await g.store.text_changes(g.id, 0, 99)).episodes
+    equal(found, IndexedEpisode(said, (), "s:1", b"12345678"), "text_changes: passages")
+    await g.write(found=("e0",), passages={"e0": b"ABCD"}, space="s:2")
+    (found,) = (await g.store.text_changes(g.id, 0, 99)).episodes
+    equal((found.space, found.passages), ("s:2", b"ABCD"), "text_changes: passages written again")
+    await g.write(remove_episodes=("e0",))
+    await g.accepted(said)
+    await g.write(found=("e0",))
+    (found,) = (await g.store.text_changes(g.id, 0, 99)).episodes
+    equal((found.space, found.passages), ("", None), "text_changes: passages of a former life")
+
+
+async def removed_texts_are_named(g: Scratch) -> None:
+    """Entities and episodes removed after the revision are named, until they are there again."""
+    ada, bob = g.entity("n-ada", "Ada"), g.entity("n-bob", "Bob")
+    await g.accepted(g.episode("e0"), g.episode("e1"))
+    start = await g.write(entities=(ada, bob), found=("e0", "e1"))
+    await g.write(remove_entities=(ada.uuid,), remove_episodes=("e0",))
+    found = await g.store.text_changes(g.id, start.rev, 99)
+    gone = (found.removed_entities, found.removed_episodes)
+    equal(gone, ((ada.uuid,), ("e0",)), "text_changes: removed")
+    equal((found.entities, found.episodes), ((), ()), "text_changes: beside removals")
+    left = await g.store.text_changes(g.id, 0, 99)
+    equal([one.entity.uuid for one in left.entities], [bob.uuid], "text_changes: entities left")
+    equal([one.episode.uuid for one in left.episodes], ["e1"], "text_changes: episodes left")
+    await g.write(entities=(ada,))
+    found = await g.store.text_changes(g.id, start.rev, 99)
+    equal(found.removed_entities, (), "text_changes: an entity that is there again")
+
+
+async def a_follower_of_texts_keeps_up(g: Scratch) -> None:
+    """Whoever applies page after page holds what a fresh reader gets, whatever happens between."""
+    held: Held = {}
+    after = 0
+    entities = [g.entity(f"n-{n}", f"Name {n}") for n in range(6)]
+    await g.accepted(*g.episodes(6))
+    for n in range(6):
+        one, other = entities[n], entities[n - 1]
+        naming = (g.mention(f"e{n}", one.uuid),)
+        await g.write(entities=(one,), names={f"name {n}": one.uuid}, found=(f"e{n}",), mentions=naming)
+        await g.write(entities=(replace(one, summary=f"round {n}"),))
+        if n:
+            beside = g.mention(f"e{n}", other.uuid)
+            await g.write(facts=(fact(f"f{n}", one, other),), mentions=(beside,))
+        if n % 2:
+            after = await _follow_texts(g, after, held, limit=2)
+    spare = g.entity("n-spare", "Spare")
+    naming = (g.mention("e0", spare.uuid),)
+    await g.write(entities=(spare,), names={"spare": spare.uuid}, mentions=naming)
+    after = await _follow_texts(g, after, held, limit=2)
+    moved = {"spare": entities[0].uuid}
+    await g.write(names=moved, remove_entities=(spare.uuid,), remove_episodes=("e5",))
+    await g.write(remove_mentions=(("e4", entities[4].uuid),))
+    await _follow_texts(g, after, held, limit=2)
+    fresh: Held = {}
+    await _follow_texts(g, 0, fresh, limit=99)
+    equal(held, fresh, "text_changes: what a follower holds")
+    equal(len(fresh), 6 + 5, "text_changes: entities and episodes that are left")
+
+
+async def pages_of_bodies_are_bounded_in_bytes(g: Scratch) -> None:
+    """A page ends with the episode with which the bodies in it exceed the bound."""
+    for n, size in enumerate((10, 10, 500, 10, 10)):
+        await g.accepted(g.episode(f"e{n}", body="x" * size))
+        await g.write(found=(f"e{n}",))
+    pages = [page.episodes for page in await _pages(g, limit=99, max_bytes=25)]
+    uuids = [[one.episode.uuid for one in page] for page in pages]
+    equal(uuids, [["e0", "e1", "e2"], ["e3", "e4"]], "text_changes: pages of 25 bytes")
+
+
+async def a_revision_comes_in_pages_too(g: Scratch) -> None:
+    """One revision that touches more than a page holds is cut, by number and by bytes, and comes whole."""
+    said = [g.episode(f"e{n}", body="x" * 10) for n in range(6)]
+    names = [g.entity(f"n{n}", f"Name {n}") for n in range(5)]
+    await g.accepted(*said)
+    await g.write(entities=names[:1])
+    await g.write(entities=names, found=[one.uuid for one in said])
+    await g.write(entities=names[:1], remove_entities=(names[4].uuid,))
+    for limit, max_bytes, least in ((2, 10**6, 3), (99, 25, 2), (1, 10**6, 6), (99, 1, 6)):
+        pages = await _pages(g, limit, max_bytes)
+        for page in pages:
+            expect(max(len(page.entities), len(page.episodes)) <= limit, f"text_changes: limit {limit}")
+            bodies = sum(len(one.episode.body) for one in page.episodes[:-1])
+            expect(bodies <= max_bytes, f"text_changes: {bodies} bytes before the last body")
+        expect(len(pages) >= least, f"text_changes: {len(pages)} pages, limit {limit}, {max_bytes} bytes")
+        named = [one.entity.uuid for page in pages for one in page.entities]
+        equal(named, ["n1", "n2", "n3", "n0"], "text_changes: entities by revision and uuid")
+        told = [one.episode.uuid for page in pages for one in page.episodes]
+        equal(told, [one.uuid for one in said], "text_changes: episodes by revision and uuid")
+        gone = [uuid for page in pages for uuid in page.removed_entities]
+        equal(gone, ["n4"], "text_changes: an entity removed later")
+
+
+async def what_changes_between_two_pages_of_a_revision_comes_once_more(g: Scratch) -> None:
+    """In the middle of a revision: what was read and what was not is written again or removed."""
+    names = [g.entity(f"n{n}", f"Name {n}") for n in range(6)]
+    wrote = await g.write(entities=names)
+    first = await g.store.text_changes(g.id, 0, 3)
+    equal([one.entity.uuid for one in first.entities], ["n0", "n1", "n2"], "text_changes: the first page")
+    equal((first.upto_rev, first.upto_uuid, first.more), (wrote.rev - 1, "n2", True), "text_changes: a cut")
+    again = [replace(names[n], summary="again") for n in (1, 4)]
+    await g.write(entities=again, remove_entities=("n2", "n5"))
+    rest = await _pages(g, 3, 10**6, (first.upto_rev, first.upto_uuid))
+    named = [one.entity for page in rest for one in page.entities]
+    equal(named, [names[3], *again], "text_changes: the rest of the revision, then what changed")
+    gone = [uuid for page in rest for uuid in page.removed_entities]
+    equal(gone, ["n2", "n5"], "text_changes: removed between two pages")
+
+
+async def texts_of_a_new_epoch_begin_at_zero(g: Scratch) -> None:
+    """After delete_group only what was written since is there."""
+    await g.accepted(g.episode("e0"))
+    await g.write(entities=(g.entity("n-old", "Old"),), found=("e0",))
+    await g.store.delete_group(g.id, NOW)
+    found = await g.store.text_changes(g.id, 0, 99)
+    equal((found.entities, found.episodes), ((), ()), "text_changes: of a deleted group")
+    made = g.entity("n-new", "New")
+    await g.write(entities=(made,))
+    found = await g.store.text_changes(g.id, 0, 99)
+    equal([one.entity for one in found.entities], [made], "text_changes: of the new epoch")
+
+
+async def _follow_texts(g: Scratch, after: int, held: Held, limit: int) -> int:
+    for page in await _pages(g, limit, after=(after, "")):
+        for uuid in page.removed_entities:
+            held.pop(("entity", uuid), None)
+        for uuid in page.removed_episodes:
+            held.pop(("episode", uuid), None)
+        held.update({("entity", one.entity.uuid): one for one in page.entities})
+        held.update({("episode", one.episode.uuid): one for one in page.episodes})
+        expect(page.upto_rev <= page.head.rev, "text_changes: beyond the head")
+        after = page.upto_rev
+    return after
+
+
+async def _pages(
+    g: Scratch, limit: int, max_bytes: int = 10**6, after: tuple[int, str] = (0, "")
+) -> list[TextChanges]:
+    """All pages after a place."""
+    pages: list[TextChanges] = []
+    while not pages or pages[-1].more:
+        page = await g.store.text_changes(g.id, after[0], limit, max_bytes, after[1])
+        upto = (page.upto_rev, page.upto_uuid)
+        expect(upto > after or not page.more, f"text_changes: a page that leads nowhere, {upto}")
+        pages.append(page)
+        after = upto
+        expect(len(pages) < 99, "text_changes: no end after 99 pages")
+    return pages

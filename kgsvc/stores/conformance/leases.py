@@ -204,8 +204,7 @@ async def release_frees_the_group(g: Scratch) -> None:
 async def releasing_a_lost_lease_does_nothing(g: Scratch) -> None:
     """release of a lease that is no longer held leaves the new owner's lease and items alone."""
     lost = await g.queued(g.episode("e1"))
-    held = await g.leased("worker-b")
-    await g.started(held)
+    held = await g.working("worker-b")
     await g.store.release(lost)
     equal(await g.store.renew([held]), [g.id], "release: of a lost lease")
     await g.leased("worker-c")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import uuid as uuids
+from dataclasses import replace
 
 from kgsvc.domain.errors import QuotaExceeded
 from kgsvc.domain.limits import DAY_MS, Allowance, Counted
 from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, NewItem
-from kgsvc.stores.conformance.expectations import equal, expect
+from kgsvc.stores.conformance.expectations import equal, expect, refused
 from kgsvc.stores.conformance.samples import NOW, Scratch, batch
 
 
@@ -23,31 +24,24 @@ async def _counted(g: Scratch, allowance: Allowance, now_ms: int = NOW) -> int:
     return (await g.store.used([counter])).get(counter, 0)
 
 
-async def _outcome(g: Scratch, call: AcceptBatch) -> Accepted | QuotaExceeded:
-    (outcome,) = await g.store.accept([call])
-    if isinstance(outcome, Accepted | QuotaExceeded):
-        return outcome
-    raise outcome
+async def _refused(g: Scratch, what: str, call: AcceptBatch) -> QuotaExceeded:
+    return await refused(QuotaExceeded, g.answer(call), f"accept: {what}")
 
 
 def _costly(g: Scratch, name: str, tokens: int, *allowances: Allowance) -> AcceptBatch:
     """A call with one item for which tokens are set aside."""
-    call = batch(g.episode(name), allowances=allowances)
-    item = NewItem(call.items[0].episode, tokens=tokens)
-    return AcceptBatch(
-        call.group_id, (item,), call.receipt_id, call.operation, call.now_ms, allowances=allowances
-    )
+    made = g.episode(name)
+    return replace(batch(made, allowances=allowances), items=(NewItem(made, tokens=tokens),))
 
 
 async def new_items_are_counted_up_to_the_limit(g: Scratch) -> None:
     """What goes beyond is refused whole, with the name of the limit and when there is room again."""
     allowed = _allowance(Counted.ITEMS, 3)
     await g.accepted(*g.episodes(2), allowances=(allowed,))
-    refused = await _outcome(g, batch(g.episode("x"), g.episode("y"), allowances=(allowed,)))
-    expect(isinstance(refused, QuotaExceeded), "accept: two items where there is room for one")
-    if isinstance(refused, QuotaExceeded):
-        equal(refused.limit, allowed.name, "QuotaExceeded: limit")
-        equal(refused.retry_after_ms, DAY_MS - NOW % DAY_MS, "QuotaExceeded: retry_after_ms")
+    two = batch(g.episode("x"), g.episode("y"), allowances=(allowed,))
+    error = await _refused(g, "two items where there is room for one", two)
+    equal(error.limit, allowed.name, "QuotaExceeded: limit")
+    equal(error.retry_after_ms, DAY_MS - NOW % DAY_MS, "QuotaExceeded: retry_after_ms")
     equal(len(await g.items()), 2, "accept: nothing of a refused call is stored")
     await g.accepted(g.episode("x"), allowances=(allowed,))
     equal(await _counted(g, allowed), 3, "used: of the day")
@@ -60,12 +54,8 @@ async def tokens_that_no_item_stands_for_are_counted_too(g: Scratch) -> None:
     """Within every limit or not at all; what is settled is counted whatever is left."""
     wide, narrow = _allowance(Counted.MODEL_TOKENS, 100), _allowance(Counted.MODEL_TOKENS, 50)
     await g.store.spend([wide, narrow], 40, NOW)
-    try:
-        await g.store.spend([wide, narrow], 11, NOW)
-    except QuotaExceeded as error:
-        equal(error.limit, narrow.name, "spend: beyond a limit")
-    else:
-        expect(False, "spend: beyond a limit")
+    error = await refused(QuotaExceeded, g.store.spend([wide, narrow], 11, NOW), "spend: beyond a limit")
+    equal(error.limit, narrow.name, "spend: beyond a limit")
     equal((await _counted(g, wide), await _counted(g, narrow)), (40, 40), "spend: nothing of what is refused")
     await g.store.spend([wide, narrow], 30, NOW, within=False)
     equal(await _counted(g, narrow), 70, "spend: what is settled")
@@ -100,10 +90,8 @@ async def tokens_set_aside_become_tokens_spent(g: Scratch) -> None:
     """Until an item ends what was set aside counts, or its cost if that is more; then its cost."""
     group, token = _allowance(Counted.MODEL_TOKENS, 150), _allowance(Counted.MODEL_TOKENS, 1_000)
     await g.answer(_costly(g, "e0", 100, group, token))
-    refused = await _outcome(g, _costly(g, "e1", 100, group, token))
-    expect(isinstance(refused, QuotaExceeded), "accept: tokens that are set aside count")
-    lease = await g.leased(g.id)
-    await g.started(lease)
+    await _refused(g, "tokens that are set aside count", _costly(g, "e1", 100, group, token))
+    lease = await g.working()
     await g.move(lease, ItemState.EXTRACTED, "e0", usage=Usage(1, 10, 5))
     equal(await _counted(g, group), 100, "used: while less is spent than was set aside")
     await g.move(lease, ItemState.EMBEDDED, "e0", usage=Usage(1, 100, 5))
@@ -120,8 +108,7 @@ async def an_item_that_ends_gives_back_what_it_did_not_spend(g: Scratch) -> None
     allowed = _allowance(Counted.MODEL_TOKENS, 1_000)
     await g.answer(_costly(g, "e0", 100, allowed))
     await g.answer(_costly(g, "e1", 100, allowed))
-    lease = await g.leased(g.id)
-    await g.started(lease)
+    lease = await g.working()
     await g.move(lease, ItemState.PARKED, "e0", reason="cannot be read")
     equal(await _counted(g, allowed), 100, "used: an item was parked")
     await g.store.release(lease)
@@ -134,8 +121,8 @@ async def bytes_are_given_back(g: Scratch) -> None:
     allowed = _allowance(Counted.BYTES, 10)
     await g.accepted(g.episode("e0", body="12345"), g.episode("e1", body="é4"), allowances=(allowed,))
     equal(await _counted(g, allowed), 8, "used: bytes, not characters")
-    refused = await _outcome(g, batch(g.episode("e2", body="123"), allowances=(allowed,)))
-    expect(isinstance(refused, QuotaExceeded), "accept: more bytes than are left")
+    more = batch(g.episode("e2", body="123"), allowances=(allowed,))
+    await _refused(g, "more bytes than are left", more)
     await g.write(remove_episodes=("e0",))
     equal(await _counted(g, allowed), 3, "used: an episode was removed")
     await g.store.delete_group(g.id, NOW + 10)

@@ -82,8 +82,7 @@ async def unknown_groups_list_nothing(g: Scratch) -> None:
 async def retry_makes_parked_items_accepted(g: Scratch) -> None:
     """Parked items become ACCEPTED with no attempts, suspicion, reason or stage, and are due at once."""
     await g.begun(g.episode("e1"))
-    lease = await g.leased("worker-b")
-    await g.started(lease)
+    lease = await g.working("worker-b")
     await g.move(lease, ItemState.EXTRACTED, "e1", stage=b"costly")
     failing = {"step": Step.EMBED, "attempts": 5, "reason": "unreadable", "next_ms": NOW + 10**9}
     await g.move(lease, ItemState.PARKED, "e1", keep_stage=True, **failing)
@@ -135,8 +134,7 @@ async def a_receipt_shows_present_states(g: Scratch) -> None:
     """Items in the order of the call with state, failures and reason as they are now."""
     made = [g.episode(uuid, name=f"name of {uuid}") for uuid in ("e3", "e1", "e2")]
     result = await g.accepted(*made, now_ms=NOW)
-    lease = await g.leased()
-    await g.started(lease)
+    lease = await g.working()
     await g.move(lease, ItemState.COMPLETED, "e1", now_ms=NOW + 7)
     await g.move(
         lease, ItemState.EXTRACT_FAILED, "e2", step=Step.EXTRACT, attempts=2, reason="timeout",
@@ -182,8 +180,7 @@ async def activity_differs_after_every_change(g: Scratch) -> None:
     """activity() differs after accept, a transition (alone or in a delta), retry and both deletions."""
 
     async def transition() -> None:
-        lease = await g.leased()
-        await g.started(lease)
+        lease = await g.working()
         await g.move(lease, ItemState.PARKED, "e2", reason="unreadable")
         await g.store.release(lease)
 

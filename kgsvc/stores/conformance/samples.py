@@ -118,7 +118,13 @@ async def queued(store: Store, *episodes: Episode, **fields: Any) -> Lease:
 
 async def begun(store: Store, *episodes: Episode) -> Lease:
     """Accept items of one group, take its lease and start them."""
-    lease = await queued(store, *episodes)
+    await accepted(store, *episodes)
+    return await working(store, episodes[0].group_id)
+
+
+async def working(store: Store, group_id: str, owner_id: str = "worker-a") -> Lease:
+    """A lease on a group that has work, all of it started."""
+    lease = await leased(store, group_id, owner_id)
     await started(store, lease)
     return lease
 
@@ -138,8 +144,7 @@ async def parked(store: Store, *episodes: Episode, reason: str = "cannot be read
     """Accept, park and release: items of one group that rest as PARKED."""
     group_id = episodes[0].group_id
     result = await accepted(store, *episodes)
-    lease = await leased(store, group_id)
-    await started(store, lease)
+    lease = await working(store, group_id)
     await move(store, lease, ItemState.PARKED, *[e.uuid for e in episodes], reason=reason)
     await store.release(lease)
     return result
@@ -228,6 +233,7 @@ class Scratch:
         self.guard = partial(guard, store, group_id)
         self.work = partial(work, store, group_id)
         self.leased = partial(leased, store, group_id)
+        self.working = partial(working, store, group_id)
         self.items = partial(items, store, group_id)
         self.write = partial(write, store, group_id)
         self.pair = partial(pair, store, group_id)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import FREE, Usage
-from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, QueuedItem, Step, Transition
+from kgsvc.domain.model.items import ItemState, ItemWarning, QueuedItem, Step, Transition
 from kgsvc.stores.conformance.expectations import ConformanceError, equal, present, refused
 from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
 
@@ -67,8 +67,7 @@ async def attempts_are_counted_by_step(g: Scratch) -> None:
 async def spent_model_work_adds_up(g: Scratch) -> None:
     """Each transition's usage is added to the item's, also by apply; a retry keeps it, a deletion ends it."""
     call = await g.accepted(g.episode("e1"), g.episode("e2"))
-    lease = await g.leased()
-    await g.started(lease)
+    lease = await g.working()
     both = [
         Transition("e1", ItemState.EXTRACTED, NOW + 1, stage=b"x", usage=Usage(2, 1_000, 50)),
         Transition("e1", ItemState.EMBEDDED, NOW + 1, stage=b"y", usage=Usage(0, 7)),
@@ -83,7 +82,7 @@ async def spent_model_work_adds_up(g: Scratch) -> None:
     shown = present(await g.store.receipt(call.receipt_id), "receipt: of an accepted call")
     equal({item.uuid: item.usage for item in shown.items}, spent, "receipt: usage of its items")
     equal(shown.usage, Usage(4, 10**9 + 1_010, 10**9 + 53), "receipt: usage")
-    equal({row.uuid: row.usage for row in await _rows(g)}, spent, "list_items: usage")
+    equal({row.uuid: row.usage for row in await g.items()}, spent, "list_items: usage")
     await g.write(remove_episodes=("e1",))
     again = await g.accepted(g.episode("e1"))
     equal(again.items[0].usage, FREE, "accept: usage of an item that was deleted and sent again")
@@ -92,8 +91,7 @@ async def spent_model_work_adds_up(g: Scratch) -> None:
 async def warnings_stay_until_others_come(g: Scratch) -> None:
     """A transition without warnings leaves those that are there; an empty list takes them away."""
     call = await g.accepted(g.episode("e1"))
-    lease = await g.leased()
-    await g.started(lease)
+    lease = await g.working()
     two = (
         ItemWarning("edges[3].source_ref", "unknown_ref", dropped=True),
         ItemWarning("nodes[0].ref", "é𝒳'"),
@@ -103,7 +101,7 @@ async def warnings_stay_until_others_come(g: Scratch) -> None:
     for n, warnings in enumerate(given):
         shown = shown if warnings is None else warnings
         await g.move(lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, warnings=warnings)
-        (row,) = await _rows(g)
+        (row,) = await g.items()
         equal(row.warnings, shown, f"list_items: warnings after transition {n}")
     await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
     await g.store.retry_items(g.id, ("e1",), NOW + 9)
@@ -136,7 +134,7 @@ async def only_started_items_move(g: Scratch) -> None:
     ]
     await g.store.save_transitions(lease, moves)
     await g.move(lease, ItemState.COMPLETED, "e1", "e2", now_ms=NOW + 4)
-    found = [(row.uuid, row.state, row.updated_ms) for row in await _rows(g)]
+    found = [(row.uuid, row.state, row.updated_ms) for row in await g.items()]
     wanted = [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
     equal(found, wanted, "save_transitions: items not started")
 
@@ -155,24 +153,23 @@ async def a_stale_lease_writes_nothing(g: Scratch) -> None:
     """LeaseLost after the group was claimed by another, or released; no item changed."""
     lost = await g.begun(g.episode("e1"), g.episode("e2"))
     held = await g.leased("worker-b")
-    before = await _rows(g)
+    before = await g.items()
     moves = [Transition(uuid, ItemState.COMPLETED, NOW + 9) for uuid in ("e1", "e2")]
     await refused(LeaseLost, g.store.save_transitions(lost, moves), "save_transitions: a stale lease")
-    equal(await _rows(g), before, "save_transitions: items after a stale write")
+    equal(await g.items(), before, "save_transitions: items after a stale write")
     await g.started(held)
     await g.store.save_transitions(held, moves[:1])
     await g.store.release(held)
-    before = await _rows(g)
+    before = await g.items()
     await refused(LeaseLost, g.store.save_transitions(held, moves), "save_transitions: a released lease")
-    equal(await _rows(g), before, "save_transitions: items after a late write")
+    equal(await g.items(), before, "save_transitions: items after a late write")
 
 
 async def transitions_leave_the_revision(g: Scratch) -> None:
     """Only the graph's changes bump rev."""
     await g.accepted(g.episode("e1"))
     before = await g.head()
-    lease = await g.leased()
-    await g.started(lease)
+    lease = await g.working()
     await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
     await g.store.retry_items(g.id, None, NOW)
     equal((await g.head()).rev, before.rev, "heads: rev after transitions and a retry")
@@ -183,17 +180,13 @@ async def work_is_counted_for_items_in_any_state(g: Scratch) -> None:
     lease = await g.begun(*g.episodes(3))
     await g.move(lease, ItemState.COMPLETED, "e0")
     await g.store.release(lease)
-    before = await _rows(g)
+    before = await g.items()
     spent = {"e0": Usage(1, 20, 3), "e1": Usage(0, 5, 0), "nobody": Usage(1, 1, 1)}
     for _ in range(2):
         await g.write(spent=spent, bumps_rev=False)
     wanted = {"e0": Usage(2, 40, 6), "e1": Usage(0, 10, 0)}
     after = tuple(replace(row, usage=row.usage + wanted.get(row.uuid, FREE)) for row in before)
-    equal(await _rows(g), after, "list_items: with what was spent")
-
-
-async def _rows(g: Scratch) -> tuple[ItemStatus, ...]:
-    return await g.items()
+    equal(await g.items(), after, "list_items: with what was spent")
 
 
 async def _item(g: Scratch, uuid: str) -> QueuedItem:

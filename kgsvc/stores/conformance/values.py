@@ -1,4 +1,4 @@
-"""AdminStore: the ontology of a group, and the number by which workers know that it changed."""
+"""Everything comes back as it was given: the ontology of a group, and values of every kind in every field."""
 
 from __future__ import annotations
 

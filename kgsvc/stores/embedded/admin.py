@@ -7,11 +7,13 @@ from typing import LiteralString
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.model.delta import Erased
+from kgsvc.domain.facts.slots import FORMER_END, with_folded_ends
+from kgsvc.domain.model.delta import Erased, GraphDelta, Guard
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.names.similarity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED
+from kgsvc.stores.embedded.apply import apply_delta, read_slots
 from kgsvc.stores.embedded.erasures import (
     EmbeddedErasures,
     free_pages,
@@ -19,10 +21,10 @@ from kgsvc.stores.embedded.erasures import (
     note_erased,
     removed_parts,
 )
-from kgsvc.stores.embedded.former_ends import fold_former_ends
 from kgsvc.stores.embedded.indexes import write_name_tokens
 from kgsvc.stores.embedded.rows import (
     all_rows,
+    column,
     first_row,
     group_of,
     id_span,
@@ -180,6 +182,23 @@ def _fill_name_tokens(db: apsw.Connection) -> None:
     rows = all_rows(db, "SELECT n.gid, n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id")
     for gid, key, uuid in rows:
         write_name_tokens(db, gid, [(term, uuid) for term in name_terms(key)])
+
+
+_FORMER_ENDS = """
+    SELECT DISTINCT slot FROM facts
+    WHERE gid = (SELECT gid FROM groups WHERE group_id = ?) AND polarity = 'ends' AND substr(name, 1, ?) = ?
+    """
+
+
+def fold_former_ends(db: apsw.Connection) -> None:
+    """Ends that earlier versions stored as facts of their own become part of the relations that ended."""
+    for group_id in column(db, "SELECT group_id FROM groups ORDER BY gid"):
+        slots = column(db, _FORMER_ENDS, (group_id, len(FORMER_END), FORMER_END))
+        if slots:
+            head = group_of(db, group_id).head
+            system_ms = head.last_ms + 1
+            facts = with_folded_ends(group_id, read_slots(db, group_id, list(slots)), system_ms)
+            apply_delta(db, GraphDelta(group_id, system_ms, facts=facts), Guard(head.rev, head.epoch))
 
 
 def _keyed(db: apsw.Connection, fingerprint: int) -> int:

@@ -1,145 +1,47 @@
-"""Accepting calls, the answers under their idempotency keys, and what became of their items (IntakeStore)."""
+"""Accepting calls, and the answers under their idempotency keys (IntakeStore.accept)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import apsw
 
-from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.delta import Claim
-from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, NewItem, Receipt
+from kgsvc.domain.model.items import AcceptBatch, Accepted, NewItem
 from kgsvc.stores.admission import (
-    GROUP_DELETED,
     Admission,
     Known,
     KnownAnswer,
     KnownItem,
     KnownReceipt,
     admit_all,
+    counters_of,
     key_of,
-    of_deleted_group,
+    sum_of,
 )
-from kgsvc.stores.embedded.quotas import held_rows, read_used, spend, write_charges
+from kgsvc.stores.embedded.receipts import (
+    EmbeddedReceipts,
+    held_rows,
+    present_states,
+    read_used,
+    write_charges,
+)
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     episode_row,
     first_row,
     group_of,
-    id_span,
-    json_ids,
     json_list,
     make_group,
     one_row,
     status_of,
     take_ids,
+    upsert,
 )
-from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-from kgsvc.stores.intake_protocol import Page, QueueDepth
-from kgsvc.stores.quotas import counters_of, sum_of
-
-NEVER = 2**63 - 1  # the largest number that the engine knows
-
-
-def present_states(
-    db: apsw.Connection, receipt: tuple[str, str, int], entries: Sequence[tuple[int, str, bool]]
-) -> tuple[ItemStatus, ...]:
-    """The present states of a receipt's entries (item id, uuid, duplicate). `receipt`: id, group, created."""
-    sql = "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))"
-    found = {row[0]: row for row in all_rows(db, sql, (json_ids(entry[0] for entry in entries),))}
-    return tuple(
-        replace(_present(receipt, found.get(item_id), uuid), duplicate=bool(duplicate))
-        for item_id, uuid, duplicate in entries
-    )
-
-
-def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str) -> ItemStatus:
-    receipt_id, group_id, created_ms = receipt
-    if row is None:
-        return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms)
-    if row[2] is not None:
-        return status_of(row)
-    parked = row[13] is not None or row[10] == GROUP_DELETED
-    return of_deleted_group(group_id, uuid, row[5], row[6] if row[14] is None else row[14], parked=parked)
-
-
-def _receipt(db: apsw.Connection, receipt_id: str) -> Receipt | None:
-    row = first_row(db, "SELECT rid, group_id, created_ms FROM receipts WHERE receipt_id = ?", (receipt_id,))
-    if row is None:
-        return None
-    rid, group_id, created_ms = row
-    entries = all_rows(
-        db, "SELECT item_id, uuid, duplicate FROM receipt_items WHERE rid = ? ORDER BY pos", (rid,)
-    )
-    items = present_states(db, (receipt_id, group_id, created_ms), entries)
-    return Receipt(receipt_id, group_id, created_ms, items)
-
-
-def _position(token: str | None) -> int:
-    """The last id of the page before. InvalidArgument: not a token of ours."""
-    if token is None:
-        return 0
-    if not (token.isascii() and token.isdigit() and len(token) <= 19):
-        raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
-    return min(int(token), NEVER)
-
-
-def _list_items(
-    db: apsw.Connection, group_id: str, states: Collection[ItemState], limit: int, token: str | None
-) -> Page[ItemStatus]:
-    after = _position(token)
-    group = group_of(db, group_id)
-    first, last = id_span(group.gid)
-    wanted = {ItemState(state) for state in states}
-    if wanted == {ItemState.PARKED}:
-        rows = _parked_rows(db, group.gid, after, limit + 1)
-    else:
-        sql = """
-            SELECT * FROM live_items WHERE id > ? AND id <= ?
-                AND (json_array_length(?3) = 0 OR state IN (SELECT value FROM json_each(?3)))
-            ORDER BY id LIMIT ?4
-            """
-        rows = all_rows(db, sql, (max(after, first), last, json_list(wanted), limit + 1))
-    token = str(rows[limit - 1][0]) if len(rows) > limit else None
-    return Page(tuple(status_of(row) for row in rows[:limit]), token)
-
-
-def _parked_rows(db: apsw.Connection, gid: int, after: int, limit: int) -> list[Row]:
-    return all_rows(
-        db,
-        "SELECT * FROM live_items WHERE gid = ? AND state = 'parked' AND id > ? ORDER BY id LIMIT ?",
-        (gid, after, limit),
-    )
-
-
-def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
-    group = group_of(db, group_id)
-    sql = """
-        UPDATE items SET state = 'accepted', next_ms = 0, updated_ms = ?, started = 0, suspect = 0,
-            step = NULL, extract_attempts = 0, embed_attempts = 0, upsert_attempts = 0, crash_attempts = 0,
-            reason = NULL
-        WHERE gid = ? AND state = 'parked' AND (?3 IS NULL OR uuid IN (SELECT value FROM json_each(?3)))
-        RETURNING id, uuid
-        """
-    rows = all_rows(db, sql, (now_ms, group.gid, None if uuids is None else json_list(uuids)))
-    db.executemany("DELETE FROM stages WHERE id = ?", [(row[0],) for row in rows])
-    return [uuid for _id, uuid in sorted(rows)]
-
-
-def _depth(db: apsw.Connection) -> QueueDepth:
-    sql = """
-        SELECT unfinished, parked, (SELECT min(accepted_ms) FROM items WHERE next_ms IS NOT NULL)
-        FROM totals WHERE id = 1
-        """
-    row = one_row(db, sql)
-    return QueueDepth(*row)
-
-
-def _activity(db: apsw.Connection) -> int:
-    return int(one_row(db, "SELECT activity FROM totals WHERE id = 1")[0])
+from kgsvc.stores.embedded.writer import writing
 
 
 @dataclass(slots=True)
@@ -280,6 +182,7 @@ def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: 
     )
 
 
+_ANSWER = upsert("answers", "gid, operation, key", "input_hash, rid, items, expires_ms")
 _LAPSED_A_CALL = 50  # lapsed keys that recording a new one clears away
 
 
@@ -323,36 +226,13 @@ def keep_answers(db: apsw.Connection, answers: Sequence[KeptAnswer], now_ms: int
             (SELECT gid, operation, key FROM answers WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)
         """
     db.execute(sql, (now_ms, _LAPSED_A_CALL * len(answers)))
-    sql = """
-        INSERT INTO answers (gid, operation, key, input_hash, rid, items, expires_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (gid, operation, key) DO UPDATE SET input_hash = excluded.input_hash, rid = excluded.rid,
-            items = excluded.items, expires_ms = excluded.expires_ms
-        """
-    db.executemany(sql, [_answer_row(answer) for answer in answers])
+    for answer in answers:
+        items = json.dumps(answer.items, ensure_ascii=False)
+        key = (answer.gid, answer.operation, answer.key)
+        db.execute(_ANSWER, (*key, answer.input_hash, answer.rid, items, answer.expires_ms))
 
 
-def _answer_row(answer: KeptAnswer) -> Row:
-    items = json.dumps(answer.items, ensure_ascii=False)
-    return (
-        answer.gid,
-        answer.operation,
-        answer.key,
-        answer.input_hash,
-        answer.rid,
-        items,
-        answer.expires_ms,
-    )
-
-
-class EmbeddedIntake(EmbeddedBase):
+class EmbeddedIntake(EmbeddedReceipts):
     """IntakeStore."""
 
     accept = writing(_accept)
-    used = reading(read_used)
-    spend = writing(spend)
-    receipt = reading(_receipt)
-    list_items = reading(_list_items)
-    retry_items = writing(_retry_items)
-    depth = reading(_depth)
-    activity = reading(_activity)

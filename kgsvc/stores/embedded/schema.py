@@ -285,7 +285,7 @@ _WARNINGS = """
 ALTER TABLE items ADD COLUMN warnings TEXT NOT NULL DEFAULT '[]';
 """
 
-# The rows are folded by former_ends.py.
+# The rows are folded by admin.py.
 _ENDS = "-- ends are part of the relations that ended"
 
 # What was erased; `removed` holds counts as a JSON object once the rows are gone.

@@ -19,7 +19,6 @@ from kgsvc.stores.neo4j.graph import Graph
 from kgsvc.stores.neo4j.history import History
 from kgsvc.stores.neo4j.intake import Intake
 from kgsvc.stores.neo4j.queue import Queue
-from kgsvc.stores.neo4j.receipts import Receipts
 from kgsvc.stores.neo4j.search import Search
 
 __all__ = ["Neo4jStore"]
@@ -31,7 +30,6 @@ _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "ne
 
 class Neo4jStore(
     Intake,
-    Receipts,
     Queue,
     Admin,
     Graph,

@@ -12,10 +12,8 @@ from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.neo4j.base import Row, Tx
-from kgsvc.stores.neo4j.candidates import CandidateReads
 from kgsvc.stores.neo4j.erasures import Erasures, note_erased
-from kgsvc.stores.neo4j.former_ends import FormerEnds
-from kgsvc.stores.neo4j.quotas import RELEASE_GROUP
+from kgsvc.stores.neo4j.receipts import RELEASE_GROUP
 from kgsvc.stores.neo4j.schema import (
     BOOTSTRAP,
     ENDS_SINCE,
@@ -24,6 +22,7 @@ from kgsvc.stores.neo4j.schema import (
     NAME_TOKENS_SINCE,
     SCHEMA_VERSION,
 )
+from kgsvc.stores.neo4j.upgrading import Upgrading
 from kgsvc.stores.protocol import StoreInfo
 
 _SCHEMA_LOCK: LiteralString = """
@@ -172,7 +171,7 @@ _PUT_ONTOLOGY: LiteralString = """
 _ONTOLOGY: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.ontology"
 
 
-class Admin(CandidateReads, FormerEnds, Erasures):
+class Admin(Upgrading, Erasures):
     """AdminStore, ErasureStore."""
 
     async def migrate(self) -> int:

@@ -10,7 +10,6 @@ from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.similarity import search_terms
 from kgsvc.stores.neo4j.base import Base, Row, Tx
-from kgsvc.stores.neo4j.candidates import WRITE_NAME_TOKENS
 from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
@@ -24,9 +23,17 @@ from kgsvc.stores.neo4j.fact_terms import (
 )
 from kgsvc.stores.neo4j.guards import LOCK, check, claim_rows, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
-from kgsvc.stores.neo4j.quotas import RELEASE_EPISODES, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.receipts import RELEASE_EPISODES, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
+
+_NAME_TOKENS: LiteralString = """
+    CALL () {
+        UNWIND $p.name_tokens AS row
+        MERGE (:KgNameToken
+            {group_id: $p.group_id, epoch: $p.epoch, token: row[0], entity_uuid: row[1]})
+    }
+    """
 
 _WRITE: LiteralString = (
     """
@@ -104,7 +111,7 @@ _WRITE: LiteralString = (
         SET k.name_key = row.name_key, k.entity_uuid = row.entity_uuid
     }
     """
-    + WRITE_NAME_TOKENS
+    + _NAME_TOKENS
     + """
     CALL () {
         UNWIND $p.moved AS row

@@ -9,8 +9,8 @@ from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
-from kgsvc.stores.document_protocol import Unsettled
 from kgsvc.stores.documents import document_of, document_text, places_of, places_text
+from kgsvc.stores.intake_protocol import Unsettled
 from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, status_of, whole

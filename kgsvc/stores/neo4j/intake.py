@@ -16,13 +16,13 @@ from kgsvc.stores.admission import (
     KnownItem,
     KnownReceipt,
     admit_all,
+    counters_of,
     key_of,
+    sum_of,
 )
 from kgsvc.stores.neo4j.base import Row, Tx
-from kgsvc.stores.neo4j.quotas import CHARGE, LOCK_USED, Quotas, charging, held_columns
-from kgsvc.stores.neo4j.receipts import present
+from kgsvc.stores.neo4j.receipts import CHARGE, LOCK_USED, Receipts, charging, held_columns, present, used_of
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, calendar, status_of, whole
-from kgsvc.stores.quotas import counters_of, sum_of
 
 _ITEMS_A_WRITE = 1_024
 _BYTES_A_WRITE = 8 * 1024 * 1024
@@ -158,14 +158,13 @@ class _Look:
     answers: frozenset[Key] = frozenset()  # that are there, lapsed or not
 
 
-class Intake(Quotas):
-    """IntakeStore.accept."""
+class Intake(Receipts):
+    """IntakeStore."""
 
     _last_seq = 0
     _forget_ms = 1
 
     async def accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
-        """See IntakeStore."""
         outcomes: list[Accepted | Exception] = []
         for chunk in _chunks(batches):
             outcomes += await self._accept(chunk)
@@ -197,7 +196,7 @@ class Intake(Quotas):
         locked = await tx.run(LOCK_USED, counters=[list(counter) for counter in counters_of(batches)])
         (row,) = await tx.run(_LOOK, **_wanted(batches))
         look = _look(row)
-        look.known.used = {(row[0], row[1], row[2]): used for row, used in locked}
+        look.known.used = used_of(locked)
         outcomes, admissions = admit_all(batches, look.known)
         await self._write_accepted(_writes(admissions, numbers, look), tx.run)
         if charges := sum_of(made.charges for made in admissions):

@@ -12,7 +12,7 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.quotas import RELEASE_GROUP, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.receipts import RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
 

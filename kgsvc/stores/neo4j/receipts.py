@@ -1,18 +1,21 @@
-"""What became of items: receipts, listings, retries, counts (the rest of IntakeStore)."""
+"""What became of items and what they use of quotas: receipts, listings, retries, counts (the rest of
+IntakeStore)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
-from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
+from kgsvc.domain.limits import Allowance, Counter
+from kgsvc.domain.model.items import AcceptBatch, ItemState, ItemStatus, NewItem, Receipt
+from kgsvc.stores.admission import GROUP_DELETED, holding_of, of_deleted_group, spending_of
 from kgsvc.stores.intake_protocol import Page, QueueDepth
-from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.neo4j.rows import NEVER, STATUS_OPTIONAL, Row, status_of, whole
 
+_DAYS_KEPT = 2  # processes' clocks may differ
 _BEFORE_ALL = -(2**63)
 _STATES = tuple(str(state) for state in ItemState)
 
@@ -86,6 +89,103 @@ _DEPTH: LiteralString = """
 
 _ACTIVITY: LiteralString = "MATCH (a:KgActivity) RETURN sum(a.count)"
 
+# The counters of quotas: KgQuota. An item that is counted has `charged` (the subjects of its tokens),
+# `charge_day`, `held` (tokens set aside, or spent) and `keeps` (the subjects of its bytes). A counter is
+# locked before it is read.
+LOCK_USED: LiteralString = """
+    UNWIND $p.counters AS row
+    MERGE (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
+    ON CREATE SET q.used = 0
+    SET q.lock = 0
+    WITH q, row
+    RETURN row, q.used
+    """
+CHARGE: LiteralString = """
+    UNWIND $p.charges AS row
+    MATCH (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
+    SET q.used = q.used + row[3]
+    WITH q
+    WHERE q.day > 0
+    MATCH (over:KgQuota {subject: q.subject, counted: q.counted}) WHERE over.day <= q.day - $p.days
+    DELETE over
+    """
+_USED: LiteralString = """
+    UNWIND $p.counters AS row
+    MATCH (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
+    RETURN row, q.used
+    """
+
+# Of an item i: what was set aside becomes what was spent, as soon as that is more or the item has ended.
+_SETTLE: LiteralString = """
+    WITH i, coalesce(i.prompt_tokens, 0) + coalesce(i.completion_tokens, 0) AS spent
+    WITH i, CASE WHEN i:KgPending AND i.held > spent THEN i.held ELSE spent END AS held
+    WITH i, held, held - i.held AS more
+    SET i.held = held
+    WITH i, more
+    UNWIND i.charged AS subject
+    MATCH (q:KgQuota {subject: subject, counted: 'model_tokens', day: i.charge_day})
+    SET q.lock = 0
+    WITH q, more
+    SET q.used = q.used + more
+    """
+# Of an item i that goes: it has ended, and its bytes are free.
+_RELEASE: LiteralString = """
+    CALL (i) {
+        UNWIND i.charged AS subject
+        MATCH (q:KgQuota {subject: subject, counted: 'model_tokens', day: i.charge_day})
+        SET q.lock = 0
+        WITH q, i
+        SET q.used = q.used - i.held + coalesce(i.prompt_tokens, 0) + coalesce(i.completion_tokens, 0)
+    }
+    CALL (i) {
+        UNWIND i.keeps AS subject
+        MATCH (q:KgQuota {subject: subject, counted: 'bytes', day: 0})
+        SET q.lock = 0
+        WITH q, i
+        SET q.used = q.used - i.bytes
+    }
+    """
+
+# Parts of save_transitions and of apply. `counted` are items whose state or cost has changed.
+SETTLE_TRANSITIONS: LiteralString = (
+    """
+    CALL () {
+        UNWIND $p.counted AS uuid
+        <SEEK i:KgItem uuid>
+        WHERE i.charged IS NOT NULL
+    """
+    + _SETTLE
+    + """
+    }
+    """
+)
+RELEASE_EPISODES: LiteralString = (
+    """
+    CALL () {
+        UNWIND $p.removed_episodes AS uuid
+        <SEEK i:KgItem uuid>
+        WHERE i.charged IS NOT NULL OR i.keeps IS NOT NULL
+    """
+    + _RELEASE
+    + """
+    }
+    """
+)
+# Of a group that was deleted, a batch.
+RELEASE_GROUP: LiteralString = (
+    """
+    MATCH (i:KgItem)
+    WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL
+        AND i.uuid IS NOT NULL AND (i.charged IS NOT NULL OR i.keeps IS NOT NULL)
+    WITH i LIMIT $p.batch
+    """
+    + _RELEASE
+    + """
+    SET i.charged = null, i.keeps = null
+    RETURN count(*)
+    """
+)
+
 
 class Receipts(Base):
     """IntakeStore without accept."""
@@ -131,6 +231,22 @@ class Receipts(Base):
         ((count,),) = await self._run(_ACTIVITY)
         return int(count)
 
+    async def used(self, counters: Collection[Counter]) -> dict[Counter, int]:
+        rows = await self._run(_USED, counters=[list(counter) for counter in counters])
+        return used_of(rows)
+
+    async def spend(
+        self, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
+    ) -> None:
+        counters = [list(counter) for counter in sorted(each.counter(now_ms) for each in allowances)]
+
+        async def counted(tx: Tx) -> None:
+            used = used_of(await tx.run(LOCK_USED, counters=counters))
+            charges = spending_of(allowances, tokens, now_ms, used if within else None)
+            await tx.run(CHARGE, **charging(charges))
+
+        await self._transact(counted)
+
 
 def present(
     group_id: str,
@@ -158,6 +274,24 @@ def present(
             parked = bool(row[16]) or row[8] == GROUP_DELETED
             statuses.append(of_deleted_group(*row[:2], *row[3:5], parked=parked))
     return statuses
+
+
+def held_columns(batch: AcceptBatch, item: NewItem) -> list[Any]:
+    """`charged`, `charge_day`, `held` and `keeps` of a new item."""
+    holding = holding_of(batch)
+    tokens = [list(holding.tokens), holding.day, item.tokens] if holding.tokens else [None, None, None]
+    return [*tokens, list(holding.bytes) or None]
+
+
+def used_of(rows: Iterable[Row]) -> dict[Counter, int]:
+    """From rows of LOCK_USED and _USED."""
+    return {(counter[0], counter[1], counter[2]): used for counter, used in rows}
+
+
+def charging(charges: Mapping[Counter, int]) -> dict[str, Any]:
+    """Parameters of CHARGE."""
+    rows = [[*counter, amount] for counter, amount in sorted(charges.items())]
+    return {"charges": rows, "days": _DAYS_KEPT}
 
 
 def _position(token: str | None) -> tuple[int, str]:

@@ -174,7 +174,7 @@ _OF_TARGET: tuple[LiteralString, ...] = (
     " ON (r.target_uuid, r.group_id, r.epoch, r.expired_ms, r.valid_ms, r.uuid)",
 )
 
-# Ends are part of the relations that ended: rows are folded by former_ends.py, DDL there is none.
+# Ends are part of the relations that ended: rows are folded by upgrading.py, DDL there is none.
 _ENDS: tuple[LiteralString, ...] = ()
 
 # What was erased; `open` until it is completed.

@@ -7,7 +7,7 @@ import pytest
 
 from kgsvc.domain.model.delta import Guard
 from kgsvc.stores.embedded import EmbeddedStore, admin
-from kgsvc.stores.embedded.former_ends import fold_former_ends
+from kgsvc.stores.embedded.admin import fold_former_ends
 from kgsvc.stores.embedded.schema import ENDS_SINCE
 from tests.support.former_ends import former_graph, told
 

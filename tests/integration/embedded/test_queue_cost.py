@@ -7,8 +7,7 @@ import pytest
 
 from kgsvc.domain.model.items import GroupWork, Lease
 from kgsvc.stores.conformance.samples import HUGE, NOW, accepted, episode, leased
-from kgsvc.stores.embedded import EmbeddedStore, queue
-from kgsvc.stores.embedded import intake as receipts
+from kgsvc.stores.embedded import EmbeddedStore, queue, receipts
 
 Work = Callable[[apsw.Connection], object]
 LEASE = Lease("g", "worker-a", 1, 0)

@@ -40,12 +40,13 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
             await asyncio.sleep(0.02)
 
 
-_NOT_SERVING = {"adoption", "base", "former_ends", "schema"}  # nothing in them runs while a group is served
+_NOT_SERVING = {"adoption", "base", "schema"}  # nothing in them runs while a group is served
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all groups; the first of an order
     "_ACTIVITY": {"NodeByLabelScan"},
     "_GROUPS": {"NodeByLabelScan"},
     "_DEPTH": {"NodeIndexScan"},
+    "_FORMER_ENDS": {"DirectedRelationshipTypeScan"},
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 from neo4j import AsyncDriver
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
-from kgsvc.stores.neo4j import Neo4jStore, former_ends
+from kgsvc.stores.neo4j import Neo4jStore, upgrading
 from kgsvc.stores.neo4j.schema import ENDS_SINCE
 from tests.support.former_ends import former_graph, told
 
@@ -24,7 +24,7 @@ async def test_they_become_part_of_the_relations_that_ended(
         written.append(delta)
         return await apply(self, delta, guard)
 
-    monkeypatch.setattr(former_ends, "_SLOTS", 1)
+    monkeypatch.setattr(upgrading, "_SLOTS", 1)
     monkeypatch.setattr(Neo4jStore, "apply", dying)
     with pytest.raises(RuntimeError):
         await store.migrate()

@@ -73,7 +73,7 @@ async def test_a_newer_schema_is_refused(own_raw: AsyncDriver, clients: list[Neo
 async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
     own_raw: AsyncDriver, clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsvc.stores.neo4j.candidates._PAGE", 2)
+    monkeypatch.setattr("kgsvc.stores.neo4j.upgrading._PAGE", 2)
     client = clients[0]
     await client.migrate()
     names = {group: [f"Person {group} {n}" for n in range(5)] for group in ("one", "two", "zero")}

@@ -1,0 +1,178 @@
+"""What became of items and what they use of quotas: receipts, listings, retries, counts (the rest of
+IntakeStore)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import apsw
+
+from kgsvc.domain.errors import InvalidArgument, Violation
+from kgsvc.domain.limits import Allowance, Counter
+from kgsvc.domain.model.items import AcceptBatch, ItemState, ItemStatus, NewItem, Receipt
+from kgsvc.stores.admission import GROUP_DELETED, holding_of, of_deleted_group, spending_of
+from kgsvc.stores.embedded.rows import (
+    Row,
+    all_rows,
+    first_row,
+    group_of,
+    id_span,
+    json_ids,
+    json_list,
+    one_row,
+    status_of,
+)
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+from kgsvc.stores.intake_protocol import Page, QueueDepth
+
+_NEVER = 2**63 - 1  # the largest number that the engine knows
+
+
+def present_states(
+    db: apsw.Connection, receipt: tuple[str, str, int], entries: Sequence[tuple[int, str, bool]]
+) -> tuple[ItemStatus, ...]:
+    """The present states of a receipt's entries (item id, uuid, duplicate). `receipt`: id, group, created."""
+    sql = "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))"
+    found = {row[0]: row for row in all_rows(db, sql, (json_ids(entry[0] for entry in entries),))}
+    return tuple(
+        replace(_present(receipt, found.get(item_id), uuid), duplicate=bool(duplicate))
+        for item_id, uuid, duplicate in entries
+    )
+
+
+def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str) -> ItemStatus:
+    receipt_id, group_id, created_ms = receipt
+    if row is None:
+        return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms)
+    if row[2] is not None:
+        return status_of(row)
+    parked = row[13] is not None or row[10] == GROUP_DELETED
+    return of_deleted_group(group_id, uuid, row[5], row[6] if row[14] is None else row[14], parked=parked)
+
+
+def _receipt(db: apsw.Connection, receipt_id: str) -> Receipt | None:
+    row = first_row(db, "SELECT rid, group_id, created_ms FROM receipts WHERE receipt_id = ?", (receipt_id,))
+    if row is None:
+        return None
+    rid, group_id, created_ms = row
+    entries = all_rows(
+        db, "SELECT item_id, uuid, duplicate FROM receipt_items WHERE rid = ? ORDER BY pos", (rid,)
+    )
+    items = present_states(db, (receipt_id, group_id, created_ms), entries)
+    return Receipt(receipt_id, group_id, created_ms, items)
+
+
+def _position(token: str | None) -> int:
+    """The last id of the page before. InvalidArgument: not a token of ours."""
+    if token is None:
+        return 0
+    if not (token.isascii() and token.isdigit() and len(token) <= 19):
+        raise InvalidArgument.of([Violation("page_token", "is not a page token of this listing")])
+    return min(int(token), _NEVER)
+
+
+def _list_items(
+    db: apsw.Connection, group_id: str, states: Collection[ItemState], limit: int, token: str | None
+) -> Page[ItemStatus]:
+    after = _position(token)
+    group = group_of(db, group_id)
+    first, last = id_span(group.gid)
+    wanted = {ItemState(state) for state in states}
+    if wanted == {ItemState.PARKED}:
+        rows = _parked_rows(db, group.gid, after, limit + 1)
+    else:
+        sql = """
+            SELECT * FROM live_items WHERE id > ? AND id <= ?
+                AND (json_array_length(?3) = 0 OR state IN (SELECT value FROM json_each(?3)))
+            ORDER BY id LIMIT ?4
+            """
+        rows = all_rows(db, sql, (max(after, first), last, json_list(wanted), limit + 1))
+    token = str(rows[limit - 1][0]) if len(rows) > limit else None
+    return Page(tuple(status_of(row) for row in rows[:limit]), token)
+
+
+def _parked_rows(db: apsw.Connection, gid: int, after: int, limit: int) -> list[Row]:
+    return all_rows(
+        db,
+        "SELECT * FROM live_items WHERE gid = ? AND state = 'parked' AND id > ? ORDER BY id LIMIT ?",
+        (gid, after, limit),
+    )
+
+
+def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
+    group = group_of(db, group_id)
+    sql = """
+        UPDATE items SET state = 'accepted', next_ms = 0, updated_ms = ?, started = 0, suspect = 0,
+            step = NULL, extract_attempts = 0, embed_attempts = 0, upsert_attempts = 0, crash_attempts = 0,
+            reason = NULL
+        WHERE gid = ? AND state = 'parked' AND (?3 IS NULL OR uuid IN (SELECT value FROM json_each(?3)))
+        RETURNING id, uuid
+        """
+    rows = all_rows(db, sql, (now_ms, group.gid, None if uuids is None else json_list(uuids)))
+    db.executemany("DELETE FROM stages WHERE id = ?", [(row[0],) for row in rows])
+    return [uuid for _id, uuid in sorted(rows)]
+
+
+def _depth(db: apsw.Connection) -> QueueDepth:
+    sql = """
+        SELECT unfinished, parked, (SELECT min(accepted_ms) FROM items WHERE next_ms IS NOT NULL)
+        FROM totals WHERE id = 1
+        """
+    row = one_row(db, sql)
+    return QueueDepth(*row)
+
+
+def _activity(db: apsw.Connection) -> int:
+    return int(one_row(db, "SELECT activity FROM totals WHERE id = 1")[0])
+
+
+# Triggers (schema.py) settle the counters of quotas when items cost something, end or go.
+_DAYS_KEPT = 2  # processes' clocks may differ
+
+
+def read_used(db: apsw.Connection, counters: Collection[Counter]) -> dict[Counter, int]:
+    """What is counted; counters that never were are absent."""
+    sql = "SELECT used FROM quotas WHERE subject = ? AND counted = ? AND day = ?"
+    found = {counter: first_row(db, sql, counter) for counter in counters}
+    return {counter: row[0] for counter, row in found.items() if row is not None}
+
+
+def _spend(
+    db: apsw.Connection, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
+) -> None:
+    """See IntakeStore."""
+    used = read_used(db, [each.counter(now_ms) for each in allowances]) if within else None
+    write_charges(db, spending_of(allowances, tokens, now_ms, used), ())
+
+
+def held_rows(row_id: int, batch: AcceptBatch, item: NewItem) -> list[Row]:
+    """For whom a new item is counted from now on."""
+    holding, size = holding_of(batch), len(item.episode.body.encode())
+    tokens = [(row_id, subject, "model_tokens", holding.day, item.tokens) for subject in holding.tokens]
+    return tokens + [(row_id, subject, "bytes", 0, size) for subject in holding.bytes]
+
+
+def write_charges(db: apsw.Connection, charges: Mapping[Counter, int], held: Sequence[Row]) -> None:
+    """Count what was accepted, and forget the counters of days that are over."""
+    sql = """
+        INSERT INTO quotas (subject, counted, day, used) VALUES (?, ?, ?, ?)
+        ON CONFLICT (subject, counted, day) DO UPDATE SET used = used + excluded.used
+        """
+    db.executemany(sql, [(*counter, amount) for counter, amount in charges.items()])
+    over = [(subject, counted, day - _DAYS_KEPT) for subject, counted, day in charges if day]
+    db.executemany("DELETE FROM quotas WHERE subject = ? AND counted = ? AND day <= ?", over)
+    sql = "INSERT INTO quota_items (id, subject, counted, day, held) VALUES (?, ?, ?, ?, ?)"
+    db.executemany(sql, held)
+
+
+class EmbeddedReceipts(EmbeddedBase):
+    """IntakeStore without accept."""
+
+    used = reading(read_used)
+    spend = writing(_spend)
+    receipt = reading(_receipt)
+    list_items = reading(_list_items)
+    retry_items = writing(_retry_items)
+    depth = reading(_depth)
+    activity = reading(_activity)
