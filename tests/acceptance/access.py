@@ -14,7 +14,7 @@ import grpc
 import pytest
 
 from kgsvc import app, backends
-from kgsvc.access import throttle
+from kgsvc.access import authentication
 from kgsvc.access.file import changing, new_certificate, new_token
 from kgsvc.access.scopes import scopes_of
 from kgsvc.api.calls import current_call
@@ -185,7 +185,7 @@ async def guarded(folder: Path, by: Proof, **settings: str) -> AsyncIterator[Gua
     environ = {f"KGSVC_{name.replace('.', '_').upper()}": value for name, value in wanted.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "open_store", watched)
-        patch.setattr(throttle, "_AT_ONCE", 10_000)  # tests present many wrong credentials
+        patch.setattr(authentication, "_AT_ONCE", 10_000)  # tests present many wrong credentials
         async with app.running(load(environ=environ).settings) as service:
             assert service.address is not None
             made.address, made.metrics_address = service.address, service.metrics_address or ""
