@@ -1,4 +1,4 @@
-"""GetErasure, and the work on erasures that goes on behind the calls which asked for them."""
+"""DeleteGroup, ClearAll, GetErasure, and the work on erasures that goes on behind calls."""
 
 from __future__ import annotations
 
@@ -26,6 +26,29 @@ _ABANDONED_MS = 10_000  # a call that has taken so long died with its process, o
 _RECENT_MS = 600_000  # clocks of processes may differ by so much
 _AT_ONCE = 100
 _REST = 20  # times as long as it took to free the store's files do these rest: writers wait for it
+
+
+async def delete_group(core: Core, group_id: str) -> str:
+    """Delete everything of a group; one that does not exist is deleted already. The id of the erasure. Raises
+    StoreUnavailable."""
+    return await _delete(core, [group_id])
+
+
+async def clear_all(core: Core) -> tuple[int, str]:
+    """Delete every group: how many there were, and the id of the erasure. Raises StoreUnavailable: then those
+    that are left follow in the background."""
+    group_ids = await core.store.group_ids()
+    return len(group_ids), await _delete(core, group_ids) if group_ids else ""
+
+
+async def _delete(core: Core, group_ids: list[str]) -> str:
+    erasure_id, now_ms = core.new_id(), core.clock.now_ms()
+    parts = [Erasure(erasure_id, group_id, ErasureKind.GROUP, now_ms) for group_id in group_ids]
+    await core.begin_erasures(parts)
+    for group_id in group_ids:
+        await core.store.delete_group(group_id, core.clock.now_ms(), erasure_id)
+    core.activity.poke()
+    return erasure_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.commands.cascades import cascade_episode
-from kgsvc.commands.erasures import Erasures, get_erasure
-from kgsvc.commands.groups import clear_all, delete_group
+from kgsvc.commands.erasures import Erasures, clear_all, delete_group, get_erasure
 from kgsvc.commands.ledger import Ledger
 from kgsvc.domain.errors import NotFound, StoreUnavailable
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
