@@ -6,20 +6,22 @@ appended and never changed; whoever reads the file rotates it, by copying and tr
 
 from __future__ import annotations
 
+import getpass
 import json
 import logging
 import queue
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from kgsvc.access.settings import STDOUT
 from kgsvc.domain.errors import KgError
 
 log = logging.getLogger(__name__)
+
+STDOUT = Path("-")
 
 
 class AuditError(KgError):
@@ -61,3 +63,21 @@ class Audit:
                 self._stream.flush()
             except OSError as error:  # a full disk, say: what comes after it is free again is written
                 log.error("the audit cannot be written: %s", error.strerror)
+
+
+def note_command(
+    path: Path | None, operation: str, groups: Sequence[str], credential: str | None = None
+) -> None:
+    """Note what a command changed on this machine where the service notes calls, if that is a file. Raises
+    AuditError."""
+    if path is None or path == STDOUT:
+        return
+    try:
+        audit = Audit(path)
+    except AuditError as error:
+        raise AuditError(f"done, but: {error}") from error
+    who = f"{getpass.getuser()} on this machine"
+    audit.note(
+        {"who": who, "operation": operation, "groups": groups, "credential": credential, "outcome": "success"}
+    )
+    audit.close()

@@ -21,8 +21,8 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from kgsvc.access.authentication import AccessSettings
 from kgsvc.access.scopes import Principal, scopes_of
-from kgsvc.access.settings import AccessSettings
 from kgsvc.domain.errors import KgError, Unauthenticated
 
 log = logging.getLogger(__name__)

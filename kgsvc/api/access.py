@@ -21,10 +21,9 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection
 
 from kgsvc.access.audit import Audit
-from kgsvc.access.authentication import Authenticator, Presented
+from kgsvc.access.authentication import AccessSettings, Authenticator, Presented
 from kgsvc.access.quotas import Rates
 from kgsvc.access.scopes import ANYBODY, EVERY_GROUP, Caller, Principal, Right, current_caller
-from kgsvc.access.settings import AccessSettings
 from kgsvc.api.calls import Call, Context, current_call
 from kgsvc.api.errors import failure_of, to_status
 from kgsvc.domain.errors import AccessDenied, Overloaded, Unauthenticated

@@ -20,16 +20,13 @@ from kgsvc.api.rpc.answers import AnswerRpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
 from kgsvc.api.rpc.documents import DocumentRpcs
 from kgsvc.api.rpc.entities import EntityRpcs
-from kgsvc.api.rpc.episode_stream import EpisodeStreamRpcs
 from kgsvc.api.rpc.episodes import EpisodeRpcs
 from kgsvc.api.rpc.facts import FactRpcs
 from kgsvc.api.rpc.groups import GroupRpcs
 from kgsvc.api.rpc.health import HealthRpcs, Readiness, ServiceInfo
 from kgsvc.api.rpc.items import ItemRpcs
-from kgsvc.api.rpc.memory import MemoryRpcs
-from kgsvc.api.rpc.ontologies import OntologyRpcs
-from kgsvc.api.rpc.receipts import ReceiptRpcs
 from kgsvc.api.rpc.search import SearchRpcs
+from kgsvc.api.rpc.streams import StreamRpcs
 from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import DocumentIntake
 from kgsvc.commands.items import ItemAcceptor
@@ -141,21 +138,19 @@ class KgServer:
 
 def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.Event) -> Rpcs:
     """Every RPC of the contract, by name."""
+    documents = DocumentRpcs(core, DocumentIntake(core, acceptor, served.cutters), served.reader)
     nouns = (
         AnswerRpcs(core, served.search, served.answerer),
         CommunityRpcs(core),
-        DocumentRpcs(core, DocumentIntake(core, acceptor, served.cutters), served.reader, stopping),
+        documents,
         EntityRpcs(core, served.ontology),
         EpisodeRpcs(core, acceptor),
-        EpisodeStreamRpcs(core, acceptor, stopping),
         FactRpcs(core),
-        GroupRpcs(core),
+        GroupRpcs(core, served.ontology),
         HealthRpcs(core, served.info),
-        ItemRpcs(core),
-        MemoryRpcs(core, served.search),
-        OntologyRpcs(core, served.ontology),
-        ReceiptRpcs(core, stopping, served.settings.watch_deadline_s),
+        ItemRpcs(core, stopping, served.settings.watch_deadline_s),
         SearchRpcs(core, served.search),
+        StreamRpcs(core, acceptor, documents, stopping),
     )
     return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
 

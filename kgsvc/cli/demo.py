@@ -13,9 +13,9 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect
-from kgsvc.cli.memory import messages_of
 from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Record, read_json_lines
+from kgsvc.cli.search import messages_of
 from kgsvc.cli.show import validity
 from kgsvc.cli.upload import Upload, follow
 from kgsvc.config import Client, Models, Server, Settings, StoreSettings

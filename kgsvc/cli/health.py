@@ -14,8 +14,7 @@ from kgsvc.cli import options
 from kgsvc.cli.client import connect
 from kgsvc.cli.options import Failure
 from kgsvc.config import Client, Settings, split_address
-from kgsvc.observability.metrics import STORE_ANSWERS
-from kgsvc.observability.processes import metrics_page
+from kgsvc.observability.metrics import STORE_ANSWERS, metrics_page
 
 STATUS = health_pb2.HealthCheckResponse
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "::": "::1"}

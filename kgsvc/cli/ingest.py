@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kgsvc.cli import options
-from kgsvc.cli.bars import Bars
 from kgsvc.cli.client import Service, connect
 from kgsvc.cli.documents import DocumentSender, Refused
-from kgsvc.cli.files import STDIN, Found, find
 from kgsvc.cli.options import Failure, ItemsParked
-from kgsvc.cli.reading import BadLine, Record, buffered, read_json, read_json_lines, read_text, time_of
+from kgsvc.cli.reading import (
+    STDIN,
+    BadLine,
+    Found,
+    Record,
+    buffered,
+    find,
+    read_json,
+    read_json_lines,
+    read_text,
+    time_of,
+)
 from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
 from kgsvc.config import Settings
@@ -284,3 +298,42 @@ def _as_dict(total: Total) -> dict[str, Any]:
         "parked": [{"uuid": uuid, "reason": reason} for uuid, reason in total.items.parked.items()],
         "receipts": list(total.items.open),
     }
+
+
+class Bars:
+    """One bar for each phase of a command. A total of None: not known."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[file]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not sys.stderr.isatty(),
+        )
+
+    def phase(self, description: str, total: float | None) -> TaskID:
+        """A further bar."""
+        return self._progress.add_task(description, total=total, file="")
+
+    def advance(self, phase: TaskID, by: float) -> None:
+        """Some more is done."""
+        self._progress.advance(phase, by)
+
+    def say(self, phase: TaskID, number: int, count: int, path: Path) -> None:
+        """Which file is worked on, and of how many, where there are several."""
+        if count > 1:
+            self._progress.update(phase, file=escape(f"{number} of {count}: {printable(path.name)}"))
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

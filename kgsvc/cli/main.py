@@ -9,7 +9,7 @@ import click
 
 from kgsvc.cli.options import Failure
 
-# In the order of the help; the module of a command has its name.
+# In the order of the help; the module of a command has its name, but for those of _BESIDE.
 COMMANDS = {
     "serve": "Run the service.",
     "demo": "Show the service at work: start one, send it a conversation, ask questions.",
@@ -25,6 +25,8 @@ COMMANDS = {
     "health": "Say whether a service is ready.",
     "doctor": "Check configuration, store and models.",
 }
+# Commands that stand beside another one in its module, where their objects have their names.
+_BESIDE = {"memory": "search", "retry": "items"}
 
 
 class _Commands(click.Group):
@@ -34,7 +36,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"kgsvc.cli.{cmd_name}").command
+        module = import_module(f"kgsvc.cli.{_BESIDE.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in _BESIDE else "command")
         return command
 
     def invoke(self, ctx: click.Context) -> object:

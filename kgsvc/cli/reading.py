@@ -1,21 +1,71 @@
-"""Files of items: JSON lines of messages or episodes (the fields of spec 004 §4.2), or paragraphs of text."""
+"""Which files a command takes, and the items of a file: JSON lines of messages or episodes (the fields of
+spec 004 §4.2), or paragraphs of text."""
 
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from io import BufferedReader, BytesIO
 from itertools import chain
+from pathlib import Path
 from typing import IO, Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from kgsvc.documents.reading.formats import SUFFIXES
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
 from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
+
+ITEMS = frozenset({".json", ".jsonl", ".ndjson"})
+STDIN = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files to take, and how many others the folders hold."""
+
+    items: tuple[Path, ...]  # messages and episodes
+    documents: tuple[Path, ...]
+    others: tuple[Path, ...]  # named, and of a kind that their names do not tell
+    passed_over: int
+
+    @property
+    def count(self) -> int:
+        """Files to take."""
+        return len(self.items) + len(self.documents) + len(self.others)
+
+
+def find(sources: Sequence[Path]) -> Found:
+    """The files that `sources` name, each once. Hidden files and symbolic links in folders are left alone."""
+    named = dict.fromkeys(source for source in sources if not source.is_dir())
+    inside = dict.fromkeys(path for source in sources if source.is_dir() for path in _inside(source))
+    known = [path for path in [*named, *inside] if _kind(path) is not None]
+    return Found(
+        items=tuple(dict.fromkeys(path for path in known if _kind(path) in ITEMS)),
+        documents=tuple(dict.fromkeys(path for path in known if _kind(path) in SUFFIXES)),
+        others=tuple(path for path in named if _kind(path) is None),
+        passed_over=sum(_kind(path) is None for path in inside),
+    )
+
+
+def _kind(path: Path) -> str | None:
+    suffix = path.suffix.lower()
+    return suffix if suffix in ITEMS or suffix in SUFFIXES else None
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):  # the files of a folder before those of its folders
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place, name)
+            if not name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
+
 
 LINE_BYTES = 16 * 1024 * 1024
 FILE_BYTES = 64 * 1024 * 1024  # of a file that is one JSON value, which is read whole

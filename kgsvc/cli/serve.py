@@ -1,7 +1,11 @@
-"""`kgsvc serve`."""
+"""`kgsvc serve`, and each of its processes where it has several."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import pickle
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +13,7 @@ import click
 
 from kgsvc.cli import options
 from kgsvc.cli.main import installed_version
+from kgsvc.cli.options import Failure
 from kgsvc.config import Settings
 
 if TYPE_CHECKING:
@@ -102,3 +107,30 @@ def announce(service: Running, settings: Settings) -> None:
         click.echo(f"Try: grpcurl -plaintext {service.address} kgsvc.v1.AdminService/Healthcheck")
     elif service.address:
         click.echo(f"Try: grpcurl -cacert CA.pem {service.address} kgsvc.v1.AdminService/Healthcheck")
+
+
+def member() -> int:
+    """A process of `kgsvc serve --processes N`: serves like any other until a signal or the parent's end; its
+    exit code.
+
+    Standard input brings the settings, and ends when the parent does. Standard output takes one line of JSON:
+    what runs here, or why nothing does.
+    """
+    from kgsvc import app  # loads every room
+
+    try:
+        settings: Settings = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        return 0  # the parent is gone already
+    try:
+        with options.failures(settings):
+            app.run(settings, lambda service: _say(service.to_json()), parent=sys.stdin.fileno())
+    except Failure as failure:
+        _say(json.dumps({"failed": failure.message}))
+        return failure.exit_code
+    return 0
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(BrokenPipeError):  # nobody hears it: the end of standard input says so too
+        print(line, flush=True)

@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
+from kgsvc.access.audit import note_command
+from kgsvc.access.authentication import AccessSettings
 from kgsvc.access.file import (
-    AccessFileError,
     Credential,
     changing,
     new_certificate,
@@ -22,11 +23,10 @@ from kgsvc.access.file import (
     time_text,
 )
 from kgsvc.access.scopes import EVERY_GROUP, Right
-from kgsvc.access.settings import AccessSettings
 from kgsvc.cli import options
-from kgsvc.cli.auditing import note
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
+from kgsvc.domain.errors import KgError
 
 _UNITS_S = {"m": 60, "h": 3_600, "d": 86_400}
 _GROUP = "GROUP, a prefix that ends with / or :, or *"
@@ -42,7 +42,7 @@ def _access(function: Callable[..., None]) -> Callable[..., None]:
             raise Failure("name the access file: --file, access.file or KGSVC_ACCESS_FILE")
         try:
             function(access=access, path=access.file, **others)
-        except AccessFileError as error:
+        except KgError as error:
             raise Failure(str(error)) from error
 
     named = click.option("--file", type=options.PEM, help="The access file (access.file).")
@@ -99,7 +99,7 @@ def create(
         if certificate is not None and any(each.certificate == certificate for each in credentials):
             raise Failure(f"{certificate} has a credential already; revoke that one first")
         credentials.append(made)
-    note(access, "token create", sorted(made.scopes), made.id)
+    note_command(access.audit, "token create", sorted(made.scopes), made.id)
     click.echo(f"{made.id}: {_granted(made)}{_until(made)}", err=True)
     if token is not None:
         click.echo(token)
@@ -129,7 +129,7 @@ def revoke(access: AccessSettings, path: Path, credential_id: str) -> None:
         if found is None:
             raise Failure(f"there is no credential {credential_id}: see `kgsvc token list`")
         credentials.remove(found)
-    note(access, "token revoke", sorted(found.scopes), found.id)
+    note_command(access.audit, "token revoke", sorted(found.scopes), found.id)
     click.echo(f"{credential_id} is revoked.")
 
 

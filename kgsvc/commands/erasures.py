@@ -1,4 +1,4 @@
-"""DeleteGroup, ClearAll, GetErasure, and the erasures that go on behind the calls which asked for them."""
+"""DeleteGroup, ClearAll, GetErasure, and the work on erasures that goes on behind calls."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ KGSVC_SECTION_FIELD, the TOML file (table `section`, key `field`), the default. 
 dataclasses' fields: a new field is a new setting. A field with `repr=False` is a secret.
 """
 
-from kgsvc.config.reading import FILE_VARIABLE, Loaded, load, read_ontology
+from kgsvc.config.reading import FILE_VARIABLE, KEYS, Key, Loaded, describe, load, read_ontology
 from kgsvc.config.tree import (
     Client,
     ConfigError,
@@ -17,7 +17,6 @@ from kgsvc.config.tree import (
     is_loopback,
     split_address,
 )
-from kgsvc.config.values import KEYS, Key, describe
 
 __all__ = [
     "FILE_VARIABLE",

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from kgsvc.access.audit import STDOUT
+from kgsvc.access.authentication import AccessSettings
 from kgsvc.access.quotas import QuotaSettings
 from kgsvc.access.retention import RetentionSettings
-from kgsvc.access.settings import STDOUT, AccessSettings
 from kgsvc.communities.builder import CommunitySettings
 from kgsvc.documents.chunking import Chunking, chunker_named
 from kgsvc.documents.reading.formats import ReadingLimits

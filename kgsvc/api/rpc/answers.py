@@ -10,10 +10,9 @@ from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Outputs, Rpcs, ServerStream
-from kgsvc.api.rpc.provenance import provenance_message, texts_of
-from kgsvc.api.rpc.search import hits_of, read_filters, read_recipe, room_of, run_message, timed
-from kgsvc.commands.answers import Answer, Ground, answered, ground
-from kgsvc.commands.citing import Cited
+from kgsvc.api.rpc.queries import read_filters, read_recipe
+from kgsvc.api.rpc.search import hits_of, provenance_message, room_of, run_message, texts_of, timed
+from kgsvc.commands.answers import Answer, Cited, Ground, answered, ground
 from kgsvc.commands.core import Core
 from kgsvc.commands.provenance import (
     Provenance,

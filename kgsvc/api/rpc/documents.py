@@ -1,24 +1,18 @@
-"""The RPCs on documents: AddDocuments, StreamDocuments, GetDocument, ListDocuments, DeleteDocument.
-
-A streamed document is gathered in a file of its own, from which it is read and cut: none is in memory whole.
-"""
+"""The RPCs on documents: AddDocuments, GetDocument, ListDocuments, DeleteDocument; streams.py has
+StreamDocuments."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from tempfile import TemporaryFile
 from typing import IO
 
-from kgsvc.access.scopes import current_caller
 from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
-from kgsvc.api.checks import RequestCheck, parse, unknown_fields
-from kgsvc.api.envelope import BidiStream, Operation, Reply, Rpcs, Unary
-from kgsvc.api.errors import ShuttingDown, failure_of, to_proto
+from kgsvc.api.checks import RequestCheck
+from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands import documents
 from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import Added, Arrival, DocumentInput, DocumentIntake
@@ -27,8 +21,7 @@ from kgsvc.documents.cutting import Uncut
 from kgsvc.documents.reading.formats import Unreadable
 from kgsvc.documents.reading.reader import Reader, size_of
 from kgsvc.documents.textfile import TextFile
-from kgsvc.domain.errors import InvalidArgument, OperationError, Overloaded, Violation
-from kgsvc.domain.limits import MIB
+from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.documents import DocumentState
 from kgsvc.domain.model.graph import is_source_url
 from kgsvc.runtime import REQUEST_BYTES, offload
@@ -36,14 +29,9 @@ from kgsvc.v1 import documents_pb2, envelope_pb2
 
 _ID_CHARS = 1_024
 _REF_CHARS = 256
-_STREAMED_BYTES = 64 * MIB  # of one document
-_GATHERED_BYTES = 512 * MIB  # of all documents that are gathered at a time
-_RETRY_AFTER_MS = 5_000
 ARRIVALS = mapping.enum_numbers(documents_pb2.DocumentArrival, "DOCUMENT_ARRIVAL_", Arrival)
 STATES = mapping.enum_numbers(documents_pb2.DocumentState, "DOCUMENT_STATE_", DocumentState)
 Content = str | TextFile | bytes | IO[bytes]  # a text, or the content of a file
-Request = documents_pb2.StreamDocumentsRequest
-Response = documents_pb2.StreamDocumentsResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +48,12 @@ class Sent:
 class DocumentRpcs:
     """The RPCs on documents."""
 
-    def __init__(self, core: Core, intake: DocumentIntake, reader: Reader, stopping: asyncio.Event) -> None:
+    def __init__(self, core: Core, intake: DocumentIntake, reader: Reader) -> None:
         self._core = core
         self._intake = intake
         self._reader = reader
-        self._stopping = stopping
-        self._turns = asyncio.Semaphore(2)  # documents of streams whose text is in memory
-        self._gathered_bytes = 0
         self.rpcs: Rpcs = {
             "AddDocuments": Unary(self._add_documents),
-            "StreamDocuments": BidiStream(self._stream_documents),
             "GetDocument": Unary(self._get_document),
             "ListDocuments": Unary(self._list_documents),
             "DeleteDocument": Unary(self._delete_document),
@@ -97,6 +81,11 @@ class DocumentRpcs:
             return Reply(output, envelope_pb2.STATUS_ACCEPTED)
 
         return run
+
+    async def take(self, group_id: str, sent: Sent) -> documents_pb2.AddedDocument:
+        """Store a streamed document. Raises OperationError."""
+        with ExitStack() as texts:
+            return _added(await self._add(group_id, sent, await self._read(sent, texts)))
 
     async def _read(self, sent: Sent, texts: ExitStack) -> DocumentInput:
         """The document with its text, which `texts` closes. Raises InvalidArgument, naming the file and why
@@ -162,134 +151,6 @@ class DocumentRpcs:
             )
 
         return run
-
-    async def _stream_documents(
-        self, requests: AsyncIterator[bytes], _context: object
-    ) -> AsyncIterator[Response]:
-        """Answers in the order of the documents; one that is refused does not end the stream.
-
-        Raises MalformedRequest, PermissionDenied, Overloaded, StoreUnavailable, ShuttingDown: what was
-        answered until then is stored, and the rest may be sent again.
-        """
-        call = current_call.get()
-        call.items = call.refused_items = 0
-        sequence = 0
-        gathering: _Gathering | None = None
-        try:
-            async for raw in requests:
-                if self._stopping.is_set():
-                    raise ShuttingDown
-                part = parse(Request, raw)
-                if gathering is None:
-                    gathering = _Gathering(self._core, part)
-                    call.group_ids = tuple(dict.fromkeys((*call.group_ids, gathering.group_id)))
-                self._gathered_bytes += gathering.grows_by(part)
-                if self._gathered_bytes > _GATHERED_BYTES:
-                    raise Overloaded("too many documents arrive at the same time", _RETRY_AFTER_MS)
-                await asyncio.to_thread(gathering.add, part, raw)
-                if part.last:
-                    response = await self._finished(gathering, sequence)
-                    if response.HasField("document"):
-                        call.stored(gathering.group_id, [response.document.document_id])
-                    self._gathered_bytes -= gathering.close()
-                    gathering, sequence = None, sequence + 1
-                    call.items += 1
-                    call.refused_items += response.status == envelope_pb2.STATUS_ERROR
-                    yield response
-        finally:
-            if gathering is not None:
-                self._gathered_bytes -= gathering.close()
-        call.status = "OK"
-
-    async def _finished(self, gathering: _Gathering, sequence: int) -> Response:
-        response = Response(
-            client_ref=gathering.client_ref, sequence=sequence, request_id=gathering.check.request_id
-        )
-        try:
-            async with self._turns:
-                sent = await asyncio.to_thread(gathering.document)
-                with ExitStack() as texts:
-                    added = await self._add(gathering.group_id, sent, await self._read(sent, texts))
-        except OperationError as error:
-            response.status = envelope_pb2.STATUS_ERROR
-            response.error.CopyFrom(to_proto(failure_of(error)))
-        else:
-            response.status = envelope_pb2.STATUS_ACCEPTED
-            response.document.CopyFrom(_added(added))
-        return response
-
-
-class _Gathering:
-    """The parts of a streamed document that arrived."""
-
-    def __init__(self, core: Core, first: documents_pb2.StreamDocumentsRequest) -> None:
-        self.check = RequestCheck(core.limits)
-        request_id = self.check.optional_identifier(first, "", "request_id", core.limits.uuid)
-        self.check.request_id = request_id or core.new_id()
-        self.check.text("client_ref", first.client_ref, _REF_CHARS)
-        self.client_ref = first.client_ref[:_REF_CHARS]
-        self.group_id = self.check.writable_group_id("group_id", first.group_id)
-        current_caller.get().require(self.check.groups)
-        self._about = documents_pb2.DocumentItem()
-        self._is_text = True
-        if first.HasField("document"):
-            self._about.CopyFrom(first.document)
-            self._is_text = self._about.WhichOneof("content") != "data"
-        else:
-            self.check.invalid("document", "is required in the first part of a document")
-        self._is_utf8 = True
-        self._content = TextFile() if self._is_text else TemporaryFile()  # noqa: SIM115 - closed by `close`
-        self._size = self._reckoned = 0
-        self._parts = 0
-
-    def grows_by(self, part: documents_pb2.StreamDocumentsRequest) -> int:
-        """How many bytes to reckon for a part before it is taken in."""
-        size = part.ByteSize()
-        self._reckoned += size
-        return size
-
-    def add(self, part: documents_pb2.StreamDocumentsRequest, raw: bytes) -> None:
-        """Take in a part. What is wrong with it is said with the answer."""
-        self._parts += 1
-        if len(self.check.violations) < _REF_CHARS:
-            self.check.extend(unknown_fields(part, raw))
-        if self._parts > 1 and part.HasField("document"):
-            self.check.invalid("document", "began again before the last part")
-        begun = part.document.text.encode() if self._is_text else part.document.data
-        for piece in (begun, part.more):
-            self._size += len(piece)
-            if self._size <= _STREAMED_BYTES:
-                self._take(piece)
-
-    def _take(self, piece: bytes) -> None:
-        try:
-            if self._is_utf8:
-                self._content.write(piece)
-        except UnicodeDecodeError:
-            self._is_utf8 = False
-
-    def document(self) -> Sent:
-        """The whole. Raises InvalidArgument, LimitExceeded."""
-        if self._size > _STREAMED_BYTES:
-            self.check.over(
-                "more", f"the document has {self._size} bytes, at most {_STREAMED_BYTES} are allowed"
-            )
-            self.check.finish()
-        if isinstance(self._content, TextFile):
-            try:
-                self._content.end()
-            except UnicodeDecodeError:
-                self._is_utf8 = False
-        if not self._is_utf8:
-            self.check.invalid("more", "is not UTF-8")
-        sent = document_item(self.check, "document.", self._about, self._content)
-        self.check.finish()
-        return sent
-
-    def close(self) -> int:
-        """Forget the content; how many bytes were reckoned for it."""
-        self._content.close()
-        return self._reckoned
 
 
 def document_item(

@@ -1,5 +1,5 @@
 """The RPCs on episodes: AddMessages, AddEpisodes, GetEpisodes, DeleteEpisode. StreamEpisodes is in
-episode_stream.py."""
+streams.py."""
 
 from __future__ import annotations
 

@@ -1,25 +1,43 @@
-"""ListItems, RetryItems: the items that wait, failed or are parked (design §2)."""
+"""ListItems, RetryItems, GetReceipt, WatchReceipt: what became of items (design §2)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
+from kgsvc.access.scopes import current_caller
 from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
-from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
+from kgsvc.api.envelope import Operation, Outputs, Reply, Rpcs, ServerStream, Unary
+from kgsvc.api.errors import ShuttingDown
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import retry_items
-from kgsvc.domain.model.items import ItemState, ItemStatus
+from kgsvc.domain.errors import NotFound
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.observability.logs import found_in
 from kgsvc.v1 import ingestion_pb2, types_pb2
+
+_PAUSE_S = 0.005  # for each other watch: together they read at most 200 receipts a second
 
 
 class ItemRpcs:
-    """The RPCs on items."""
+    """The RPCs on items and receipts. A watch does not poll: it waits for the change that the process's
+    poller sees."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, stopping: asyncio.Event, watch_deadline_s: float) -> None:
         self._core = core
-        self.rpcs: Rpcs = {"ListItems": Unary(self._list_items), "RetryItems": Unary(self._retry_items)}
+        self._stopping = stopping
+        self._deadline_s = watch_deadline_s
+        self._watches = 0
+        self.rpcs: Rpcs = {
+            "ListItems": Unary(self._list_items),
+            "RetryItems": Unary(self._retry_items),
+            "GetReceipt": Unary(self._get_receipt),
+            "WatchReceipt": ServerStream(self._watch_receipt),
+        }
 
     def _list_items(self, sent: ingestion_pb2.ListItemsInput, check: RequestCheck) -> Operation:
         states: Sequence[int] = check.bounded("input.states", sent.states) if sent.states else ()
@@ -55,6 +73,62 @@ class ItemRpcs:
 
         return run
 
+    def _get_receipt(self, sent: ingestion_pb2.GetReceiptInput, check: RequestCheck) -> Operation:
+        receipt_id = check.uuid(sent, "receipt_id")
+
+        async def run() -> Reply:
+            return Reply(_receipt(await self._find(receipt_id)))
+
+        return run
+
+    def _watch_receipt(self, sent: ingestion_pb2.WatchReceiptInput, check: RequestCheck) -> Outputs:
+        """All items, then those that change, until all are terminal. The stream may end with ShuttingDown,
+        StoreUnavailable, and TimeoutError after the longest time of a watch."""
+        receipt_id = check.uuid(sent, "receipt_id")
+        return lambda: self._watch(receipt_id)
+
+    async def _watch(self, receipt_id: str) -> AsyncGenerator[ingestion_pb2.WatchReceiptOutput, None]:
+        until = self._core.clock.monotonic() + self._deadline_s
+        seen = self._core.activity.version
+        receipt = await self._find(receipt_id)
+        yield _watched(receipt, receipt.items)
+        self._watches += 1
+        try:
+            while not receipt.done:
+                await self._next_change(seen, until)
+                await asyncio.sleep(_PAUSE_S * (self._watches - 1))
+                seen = self._core.activity.version
+                before = receipt
+                receipt = await self._core.store.receipt(receipt_id) or _of_deleted_group(receipt)
+                pairs = zip(before.items, receipt.items, strict=True)
+                changed = [after for earlier, after in pairs if earlier != after]
+                if changed or receipt.done:
+                    yield _watched(receipt, changed)
+        finally:
+            self._watches -= 1
+
+    async def _next_change(self, seen: int, until: float) -> None:
+        """Wait for the next change, the end of the process or the end of the watch."""
+        left = until - self._core.clock.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        change = asyncio.ensure_future(self._core.activity.wait(seen, left))
+        stop = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({change, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if self._stopping.is_set():
+                raise ShuttingDown
+        finally:
+            change.cancel()
+            stop.cancel()
+
+    async def _find(self, receipt_id: str) -> Receipt:
+        receipt = await self._core.store.receipt(receipt_id)
+        if receipt is None or not current_caller.get().sees(receipt.group_id):
+            raise NotFound("there is no receipt with this id")
+        found_in([receipt.group_id])
+        return receipt
+
 
 def _listed(item: ItemStatus) -> types_pb2.ListedItem:
     return types_pb2.ListedItem(
@@ -67,5 +141,51 @@ def _listed(item: ItemStatus) -> types_pb2.ListedItem:
         step=None if item.step is None else item.step.value,
         updated_at=mapping.timestamp(item.updated_ms),
         receipt_id=item.receipt_id,
+        warnings=mapping.warnings(item.warnings),
+    )
+
+
+def _of_deleted_group(receipt: Receipt) -> Receipt:
+    items = (item if item.terminal else replace(item, state=ItemState.DELETED) for item in receipt.items)
+    return replace(receipt, items=tuple(items))
+
+
+def _receipt(receipt: Receipt) -> types_pb2.Receipt:
+    """A receipt with its items counted by state."""
+    counted = Counter(item.state for item in receipt.items)
+    return types_pb2.Receipt(
+        receipt_id=receipt.receipt_id,
+        group_id=receipt.group_id,
+        created_at=mapping.timestamp(receipt.created_ms),
+        items=map(_item, receipt.items),
+        counts=[
+            types_pb2.StateCount(state=mapping.STATE_NUMBERS[state], count=counted[state])
+            for state in ItemState
+            if counted[state]
+        ],
+        done=receipt.done,
+        usage=mapping.usage(receipt.usage),
+    )
+
+
+def _watched(receipt: Receipt, items: Sequence[ItemStatus]) -> ingestion_pb2.WatchReceiptOutput:
+    return ingestion_pb2.WatchReceiptOutput(
+        receipt_id=receipt.receipt_id,
+        group_id=receipt.group_id,
+        items=map(_item, items),
+        done=receipt.done,
+    )
+
+
+def _item(item: ItemStatus) -> types_pb2.ReceiptItem:
+    return types_pb2.ReceiptItem(
+        uuid=item.uuid,
+        name=item.name,
+        state=mapping.STATE_NUMBERS[item.state],
+        duplicate=item.duplicate,
+        attempts=item.attempts,
+        reason=item.reason,
+        updated_at=mapping.timestamp(item.updated_ms),
+        usage=mapping.usage(item.usage),
         warnings=mapping.warnings(item.warnings),
     )

@@ -1,12 +1,10 @@
-"""SearchFacts (spec 004 §4.3.1), SearchGraph (specs 000, 002, 003)."""
+"""SearchFacts and GetMemory (spec 004 §4.3), SearchGraph (specs 000, 002, 003); the sources of results."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeAlias
 
 from google.protobuf.message import Message
 
@@ -14,46 +12,27 @@ from kgsvc.api import mapping
 from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
-from kgsvc.api.rpc.provenance import first_place, provenance_message
+from kgsvc.api.rpc.queries import read_context_tokens, read_fact_bounds, read_query
 from kgsvc.commands.core import Core
-from kgsvc.commands.provenance import Room, placed, provenance
+from kgsvc.commands.provenance import Provenance, Room, SourceText, placed, provenance
+from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
-from kgsvc.search import plans
+from kgsvc.domain.model.graph import Entity, RoleType
 from kgsvc.search.context import TOKEN_CHARS
 from kgsvc.search.context_talk import told
 from kgsvc.search.engine import Engine
 from kgsvc.search.episode_index import FoundEpisode
-from kgsvc.search.filters import NONE, Filters, Span
-from kgsvc.search.graph_results import GraphHit, GraphQuery, Hit, Item, ScopeAnswer
+from kgsvc.search.graph_results import GraphHit, Hit, Item, ScopeAnswer
 from kgsvc.search.node_index import FoundEntity
-from kgsvc.search.plans import (
-    MAX_DEPTH,
-    RECIPES,
-    Method,
-    Reason,
-    Recipe,
-    Reranker,
-    Scope,
-    ScopePlan,
-    default_plan,
-)
+from kgsvc.search.plans import Method, Reason, Reranker, Scope
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
-Asking: TypeAlias = retrieval_pb2.SearchGraphInput | retrieval_pb2.AskInput
-_SCOPES = mapping.enum_table(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
-_METHODS = mapping.enum_table(_pb.SearchMethod, "SEARCH_METHOD_", Method)
-_RERANKERS = mapping.enum_table(_pb.Reranker, "RERANKER_", Reranker)
-_RECIPES = mapping.enum_table(_pb.SearchRecipe, "SEARCH_RECIPE_", Recipe)
 _SCOPE_NUMBERS = mapping.enum_numbers(_pb.SearchScope, "SEARCH_SCOPE_", Scope)
 _METHOD_NUMBERS = mapping.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Method)
 _RERANKER_NUMBERS = mapping.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
 _REASON_NUMBERS = mapping.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
-_SCOPE_ENTRIES = len(Scope)
-_ORIGINS = 64
-_NAMES = 256  # in one filter
-_LEAST, _MOST = 1e-6, 1e6  # weights; scores are rounded to twelve digits
 _ENVELOPE_BYTES = 1_024  # of a response without its output
 _CHARACTER_BYTES = 4  # at most
 
@@ -64,7 +43,11 @@ class SearchRpcs:
     def __init__(self, core: Core, search: Engine) -> None:
         self._core = core
         self._search = search
-        self.rpcs: Rpcs = {"SearchFacts": Unary(self._search_facts), "SearchGraph": Unary(self._search_graph)}
+        self.rpcs: Rpcs = {
+            "SearchFacts": Unary(self._search_facts),
+            "GetMemory": Unary(self._get_memory),
+            "SearchGraph": Unary(self._search_graph),
+        }
 
     def _search_facts(self, sent: retrieval_pb2.SearchFactsInput, check: RequestCheck) -> Operation:
         group_ids = check.group_ids("input.group_ids", sent.group_ids)
@@ -79,9 +62,28 @@ class SearchRpcs:
 
         return run
 
+    def _get_memory(self, sent: retrieval_pb2.GetMemoryInput, check: RequestCheck) -> Operation:
+        group_id = check.group_id("input.group_id", sent.group_id)
+        bounded = enumerate(check.bounded("input.messages", sent.messages))
+        lines = [_line(check, f"input.messages[{i}].", message) for i, message in bounded]
+        max_facts, center = read_fact_bounds(sent, check)
+        most = check.limits.query
+
+        async def run() -> Reply:
+            with timed(self._core):
+                await self._search.require([group_id], center)
+                hits = await self._search.facts([group_id], memory_query(lines, most), max_facts, center)
+            output = retrieval_pb2.GetMemoryOutput(facts=fact_results(hits))
+            if sent.include_provenance:
+                found, room = ((hit.fact, hit.score) for hit in hits), Room(room_of(self._core, output))
+                output.provenance.CopyFrom(provenance_message(await provenance(self._core, found, room)))
+            return Reply(output)
+
+        return run
+
     def _search_graph(self, sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> Operation:
-        query, scores = _query(sent, check), sent.include_scores
-        tokens = _context_tokens(sent, check)
+        query, scores = read_query(sent, check), sent.include_scores
+        tokens = read_context_tokens(sent, check)
 
         async def run() -> Reply:
             with timed(self._core):
@@ -113,6 +115,29 @@ class SearchRpcs:
         ]
 
 
+def _line(check: RequestCheck, path: str, message: types_pb2.MemoryMessage) -> str:
+    check.time(message, path, "timestamp")
+    return memory_line(
+        check.enum(f"{path}role_type", message.role_type, mapping.ROLE_TYPES, RoleType.USER),
+        check.optional_text(message, path, "role", check.limits.role),
+        check.body(f"{path}content", message.content),
+    )
+
+
+def memory_line(role_type: RoleType, role: str | None, content: str) -> str:
+    """A message in the query of GetMemory (spec 004, Appendix A)."""
+    return f"{role_type.value}({role or ''}): {content}\n"
+
+
+def memory_query(lines: Iterable[str], most: int) -> str:
+    """What GetMemory searches for. Raises LimitExceeded when it is longer than `most` characters."""
+    query = "".join(lines)
+    if len(query) > most:
+        problem = f"make a query of {len(query)} characters, at most {most} are allowed"
+        raise LimitExceeded(f"messages {problem}", [Violation("messages", problem)])
+    return query
+
+
 def room_of(core: Core, output: Message) -> int:
     """How many bytes a response with `output` has left."""
     return max(0, core.limits.response_bytes - _ENVELOPE_BYTES - output.ByteSize())
@@ -131,200 +156,9 @@ def timed(core: Core) -> Iterator[None]:
     core.metrics.search_latency.observe((core.clock.monotonic() - started) * 1_000)
 
 
-def read_fact_bounds(
-    sent: retrieval_pb2.SearchFactsInput | retrieval_pb2.GetMemoryInput, check: RequestCheck
-) -> tuple[int, str | None]:
-    """How many facts are wanted, and the entity that they should be near to."""
-    limits = check.limits
-    max_facts = check.optional_number(
-        sent, "input.", "max_facts", limits.max_facts_default, limits.max_facts_bound
-    )
-    return max_facts, check.optional_uuid(sent, "center_node_uuid")
-
-
 def fact_results(hits: Sequence[Hit]) -> list[types_pb2.FactResult]:
     """Facts with their scores."""
     return [mapping.fact_result(hit.fact, hit.score) for hit in hits]
-
-
-def _query(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> GraphQuery:
-    limits = check.limits
-    group_ids = check.group_ids("input.group_ids", sent.group_ids)
-    query = check.required_text("input.query", sent.query, limits.query)
-    default, most = limits.max_facts_default, limits.max_facts_bound
-    results = check.optional_number(sent, "input.", "max_results", default, most)
-    origins = sent.bfs_origin_node_uuids
-    return GraphQuery(
-        group_ids=tuple(dict.fromkeys(group_ids)),
-        text=query,
-        plans=_plans(sent, check),
-        max_results=results,
-        filters=read_filters(sent, check),
-        center=check.optional_uuid(sent, "center_node_uuid"),
-        origins=check.identifiers("input.bfs_origin_node_uuids", origins, _ORIGINS, limits.uuid),
-        min_score=_optional_float(sent, "input.", "min_score", check),
-        max_bytes=limits.response_bytes,
-    )
-
-
-def _plans(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> tuple[ScopePlan, ...]:
-    """What is searched and how."""
-    ways = [name for name in ("search_type", "recipe") if sent.HasField(name)] + ["scopes"] * bool(
-        sent.scopes
-    )
-    for name in ways[1:]:
-        check.invalid(f"input.{name}", f"cannot be combined with {ways[0]}")
-    chosen: tuple[ScopePlan, ...] = RECIPES[Recipe.DEFAULT]
-    if sent.HasField("search_type"):
-        chosen = (default_plan(check.enum("input.search_type", sent.search_type, _SCOPES, Scope.FACTS)),)
-    if sent.HasField("recipe"):
-        chosen = _recipe(sent, check)
-    if sent.scopes:
-        chosen = _own_plans(sent.scopes, check)
-    return _centered(chosen, sent, check)
-
-
-def read_recipe(sent: Asking, check: RequestCheck) -> tuple[ScopePlan, ...]:
-    """The ready-made search that is wanted, or the default."""
-    wanted = _recipe(sent, check) if sent.HasField("recipe") else RECIPES[Recipe.DEFAULT]
-    return _centered(wanted, sent, check)
-
-
-def _recipe(sent: Asking, check: RequestCheck) -> tuple[ScopePlan, ...]:
-    return RECIPES[check.enum("input.recipe", sent.recipe, _RECIPES, Recipe.DEFAULT)]
-
-
-def _centered(
-    chosen: tuple[ScopePlan, ...],
-    sent: Asking,
-    check: RequestCheck,
-) -> tuple[ScopePlan, ...]:
-    by_distance = any(plan.reranker is Reranker.NODE_DISTANCE for plan in chosen)
-    if by_distance and not sent.HasField("center_node_uuid"):
-        check.invalid("input.center_node_uuid", "is required by NODE_DISTANCE")
-    return chosen
-
-
-def _own_plans(sent: Sequence[retrieval_pb2.ScopeSearch], check: RequestCheck) -> tuple[ScopePlan, ...]:
-    if len(sent) > _SCOPE_ENTRIES:
-        check.over("input.scopes", f"has {len(sent)} entries, at most {_SCOPE_ENTRIES} are allowed")
-        return ()
-    own: dict[Scope, ScopePlan] = {}
-    for at, each in enumerate(sent):
-        path = f"input.scopes[{at}]."
-        scope = check.enum(f"{path}scope", each.scope, _SCOPES, Scope.FACTS)
-        if scope in own and each.scope in _SCOPES:
-            check.invalid(f"{path}scope", "is named twice")
-        own[scope] = _own_plan(each, scope, path, check)
-    return tuple(own.values())
-
-
-def _own_plan(sent: retrieval_pb2.ScopeSearch, scope: Scope, path: str, check: RequestCheck) -> ScopePlan:
-    reranker = Reranker.RRF
-    if sent.HasField("reranker"):
-        reranker = check.enum(f"{path}reranker", sent.reranker, _RERANKERS, Reranker.RRF)
-    methods = _methods(sent, path, check)
-    for at, method in enumerate(methods):
-        if method not in plans.METHODS[scope]:
-            check.invalid(f"{path}methods[{at}]", f"cannot search {scope.value}")
-    if reranker not in plans.RERANKERS[scope]:
-        check.invalid(f"{path}reranker", f"cannot order {scope.value}")
-    bodies = scope in (Scope.EPISODES, Scope.CHUNKS)
-    if bodies and reranker is Reranker.EVIDENCE and Method.BFS in methods:
-        check.invalid(
-            f"{path}methods[{methods.index(Method.BFS)}]",
-            f"cannot be combined with EVIDENCE for {scope.value}",
-        )
-    plan = ScopePlan(scope, methods, reranker)
-    depth = check.optional_number(sent, path, "max_depth", plan.depth, MAX_DEPTH)
-    if sent.HasField("max_depth") and methods and Method.BFS not in methods:
-        check.invalid(f"{path}max_depth", "is for the method BFS only")
-    share = plan.mmr_lambda
-    if sent.HasField("mmr_lambda"):
-        share = sent.mmr_lambda
-        if not 0 <= share <= 1:
-            check.invalid(f"{path}mmr_lambda", "must be from 0 to 1")
-        if reranker is not Reranker.MMR:
-            check.invalid(f"{path}mmr_lambda", "is for the reranker MMR only")
-    weights = _weights(sent, reranker, path, check)
-    return ScopePlan(scope, methods, reranker, depth, share, weights)
-
-
-def _methods(sent: retrieval_pb2.ScopeSearch, path: str, check: RequestCheck) -> tuple[Method, ...]:
-    check.count(f"{path}methods", sent.methods, len(Method))
-    bounded = sent.methods[: len(Method)]
-    methods = [
-        check.enum(f"{path}methods[{i}]", each, _METHODS, Method.BM25) for i, each in enumerate(bounded)
-    ]
-    for at, method in enumerate(bounded):
-        if method in _METHODS and method in bounded[:at]:
-            check.invalid(f"{path}methods[{at}]", "is named twice")
-    return tuple(methods)
-
-
-def _weights(
-    sent: retrieval_pb2.ScopeSearch, reranker: Reranker, path: str, check: RequestCheck
-) -> tuple[float, ...]:
-    if not sent.weights:
-        return ()
-    if reranker is not Reranker.WEIGHTED_SUM:
-        check.invalid(f"{path}weights", "are for the reranker WEIGHTED_SUM only")
-    if sent.methods and len(sent.weights) != len(sent.methods):
-        check.invalid(f"{path}weights", f"must be one for each of the {len(sent.methods)} methods")
-    elif not all(w == 0 or _LEAST <= w <= _MOST for w in sent.weights) or not any(sent.weights):
-        check.invalid(f"{path}weights", f"must each be 0 or from {_LEAST:g} to {_MOST:g}, and not all 0")
-    return tuple(sent.weights)
-
-
-def read_filters(asked: Asking, check: RequestCheck) -> Filters:
-    """The conditions on results."""
-    if not asked.HasField("filters"):
-        return NONE
-    sent, path = asked.filters, "input.filters."
-    names = check.identifiers(f"{path}relation_names", sent.relation_names, _NAMES, check.limits.name)
-    types = check.identifiers(f"{path}entity_types", sent.entity_types, _NAMES, check.limits.name)
-
-    return Filters(
-        entity_types=frozenset(types),
-        relations=frozenset(names),
-        valid=_optional_span(sent, path, "valid_at", check),
-        invalid=_optional_span(sent, path, "invalid_at", check),
-        created=_optional_span(sent, path, "created_at", check),
-        expired=_optional_span(sent, path, "expired_at", check),
-        true_at_ms=check.optional_time(sent, path, "valid_as_of"),
-        known_at_ms=check.optional_time(sent, path, "known_as_of"),
-    )
-
-
-def _optional_span(sent: Message, path: str, field: str, check: RequestCheck) -> Span | None:
-    return _span(getattr(sent, field), f"{path}{field}.", check) if sent.HasField(field) else None
-
-
-def _span(sent: retrieval_pb2.TimeSpan, path: str, check: RequestCheck) -> Span:
-    span = Span(check.optional_time(sent, path, "since"), check.optional_time(sent, path, "until"))
-    if span.since_ms is None and span.until_ms is None:
-        check.invalid(path.rstrip("."), "needs since or until")
-    elif None not in (span.since_ms, span.until_ms) and span.since_ms >= span.until_ms:  # type: ignore[operator]
-        check.invalid(f"{path}until", "must be later than since")
-    return span
-
-
-def _optional_float(sent: Message, path: str, field: str, check: RequestCheck) -> float | None:
-    if not sent.HasField(field):
-        return None
-    value: float = getattr(sent, field)
-    if not math.isfinite(value):
-        check.invalid(f"{path}{field}", "must be a finite number")
-    return value
-
-
-def _context_tokens(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> int | None:
-    """The size of the context; None: none is wanted."""
-    default, most = check.limits.context_tokens_default, check.limits.context_tokens_bound
-    tokens = check.optional_number(sent, "input.", "context_tokens", default, most)
-    if sent.HasField("context_tokens") and not sent.include_context:
-        check.invalid("input.context_tokens", "is allowed with include_context only")
-    return tokens if sent.include_context else None
 
 
 def _output(
@@ -381,3 +215,75 @@ def _found_by(hit: GraphHit, with_scores: bool) -> list[retrieval_pb2.FoundBy]:
         retrieval_pb2.FoundBy(method=_METHOD_NUMBERS[by.method], rank=by.rank, score=by.score)
         for by in hit.found_by
     ]
+
+
+def provenance_message(provenance: Provenance) -> retrieval_pb2.Provenance:
+    """Entities, chunks, episodes and their texts."""
+    chunks = (each for each in provenance.sources if each.document is not None)
+    episodes = (each for each in provenance.sources if each.document is None)
+    return retrieval_pb2.Provenance(
+        entities=[_entity(entity, score) for entity, score in provenance.entities],
+        chunks=[entry for chunk in chunks for entry in _chunk(chunk)],
+        episodes=map(_episode, episodes),
+        source_texts=texts_of(provenance.sources),
+        left_out=provenance.left_out,
+    )
+
+
+def texts_of(sources: Iterable[SourceText]) -> list[str]:
+    """Their texts, each once."""
+    return list(dict.fromkeys(each.episode.body for each in sources))
+
+
+def _entity(entity: Entity, score: float) -> retrieval_pb2.ProvenanceEntity:
+    return retrieval_pb2.ProvenanceEntity(
+        uuid=entity.uuid,
+        entity_name=entity.name,
+        score=score,
+        description=entity.summary,
+        group_id=entity.group_id,
+    )
+
+
+def first_place(chunk: SourceText) -> retrieval_pb2.ProvenanceChunk:
+    """A chunk where its document first holds it."""
+    return next(_chunk(chunk))
+
+
+def _chunk(source: SourceText) -> Iterator[retrieval_pb2.ProvenanceChunk]:
+    """An entry for each place; one without a place if the present text has none."""
+    episode, document = source.episode, source.document
+    assert document is not None
+    whose = retrieval_pb2.ProvenanceChunk(
+        chunk_id=episode.uuid,
+        full_doc_id=document.document_id,
+        content=episode.body,
+        title=document.title,
+        group_id=episode.group_id,
+    )
+    if not source.places:
+        yield whose
+    for order, place in source.places:
+        entry = retrieval_pb2.ProvenanceChunk(
+            chunk_order_index=order,
+            tokens=place.tokens,
+            start=place.start,
+            end=place.end,
+            page=place.page,
+            headings=place.headings,
+            last_page=place.last_page,
+        )
+        entry.MergeFrom(whose)
+        yield entry
+
+
+def _episode(source: SourceText) -> retrieval_pb2.ProvenanceEpisode:
+    shown = mapping.episode(source.episode)
+    return retrieval_pb2.ProvenanceEpisode(
+        uuid=shown.uuid,
+        name=source.episode.name,
+        source=shown.source,
+        reference_time=shown.reference_time,
+        content=shown.body,
+        group_id=shown.group_id,
+    )

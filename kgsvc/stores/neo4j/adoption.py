@@ -97,7 +97,7 @@ _FACT_FIELDS = {
 
 
 class Adoption(Base):
-    """What `kgsvc adopt` asks of the store (commands/adoption.py)."""
+    """What `kgsvc adopt` asks of the store (cli/adopt.py)."""
 
     async def adopt_episodes(self, group_id: str, now_ms: int, limit: int) -> int:
         """Make at most `limit` of Graphiti's episodes of the group ours; how many. StoreUnavailable."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsvc.commands.adoption import Adopted, Adopter
+from kgsvc.cli.adopt import Adopted, Adopter
 from kgsvc.models.embedding import CachingEmbedder, HashingEmbedder
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.neo4j import Neo4jStore

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.access.audit import Audit, AuditError
-from kgsvc.access.authentication import Authenticator
-from kgsvc.access.settings import AccessSettings
+from kgsvc.access.authentication import AccessSettings, Authenticator
 from kgsvc.api.access import UNPROVEN, Access
 from kgsvc.api.calls import Call
 from kgsvc.runtime import SystemClock

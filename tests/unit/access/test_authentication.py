@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kgsvc.access.authentication import Authenticator, Presented, Throttle
+from kgsvc.access.authentication import AccessSettings, Authenticator, Presented, Throttle
 from kgsvc.access.file import Credential, changing, new_certificate, new_token
 from kgsvc.access.scopes import Right
-from kgsvc.access.settings import AccessSettings
 from kgsvc.domain.errors import Overloaded, Unauthenticated
 
 SCOPES = {"acme/": Right.WRITE}

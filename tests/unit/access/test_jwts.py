@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from kgsvc.access import jwts
+from kgsvc.access.authentication import AccessSettings
 from kgsvc.access.jwts import JwtVerifier, KeySet, KeySetError, keys_of
 from kgsvc.access.scopes import Right
-from kgsvc.access.settings import AccessSettings
 from kgsvc.domain.errors import Unauthenticated
 
 ISSUER, AUDIENCE = "https://issuer.test/", "kgsvc"

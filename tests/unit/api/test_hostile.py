@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kgsvc.api.rpc import episode_stream
-from kgsvc.api.rpc.episode_stream import StreamedItem
+from kgsvc.api.rpc import streams
+from kgsvc.api.rpc.streams import StreamedItem
 from kgsvc.commands.core import Core
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.domain.model.keys import digest
@@ -65,14 +65,14 @@ async def test_empty_messages_of_a_stream_fill_its_bound_too(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    inner = episode_stream._streamed
+    inner = streams._streamed
 
     def streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
         made = inner(core, sequence, raw)
         sizes.append(made.size)
         return made
 
-    monkeypatch.setattr(episode_stream, "_streamed", streamed)
+    monkeypatch.setattr(streams, "_streamed", streamed)
 
     async def send() -> AsyncIterator[ingestion_pb2.StreamEpisodesRequest]:
         for _ in range(3):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsvc.access.settings import AccessSettings
+from kgsvc.access.authentication import AccessSettings
 from kgsvc.config import ConfigError, Models, Server, Settings, StoreSettings
 from kgsvc.domain.limits import Limits
 from kgsvc.models.openai.settings import Endpoint

@@ -6,7 +6,7 @@ import pytest
 
 from kgsvc.announcement import Running
 from kgsvc.config import Server, Settings
-from kgsvc.processes.supervisor import members
+from kgsvc.processes import members
 from kgsvc.stores.protocol import StoreInfo
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kgsvc import processes
 from kgsvc.announcement import Running
 from kgsvc.config import Settings
-from kgsvc.observability.processes import ProcessMetrics
-from kgsvc.processes import supervisor
-from kgsvc.processes.child import ProcessFailed
-from kgsvc.processes.supervisor import Member, Supervisor
+from kgsvc.observability.metrics import ProcessMetrics
+from kgsvc.processes import Member, ProcessFailed, Supervisor
 from kgsvc.stores.protocol import StoreInfo
 
 RUNNING = Running("127.0.0.1:7", "127.0.0.1:8", StoreInfo("embedded", "SQLite 3", 12), "offline", None)
@@ -76,13 +75,13 @@ class Plays:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "_PAUSES_S", (0.001, 0.002, 0.003))
+    monkeypatch.setattr(processes, "_PAUSES_S", (0.001, 0.002, 0.003))
 
 
 def supervised(
     monkeypatch: pytest.MonkeyPatch, plays: Plays, *names: str
 ) -> tuple[Supervisor, ProcessMetrics]:
-    monkeypatch.setattr(supervisor, "Child", plays)
+    monkeypatch.setattr(processes, "Child", plays)
     meters = ProcessMetrics()
     return Supervisor([Member(name, Settings()) for name in names], meters, DRAIN_S), meters
 

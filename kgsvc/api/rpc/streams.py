@@ -1,7 +1,8 @@
-"""The RPC StreamEpisodes.
+"""The RPCs StreamEpisodes and StreamDocuments: one answer an item, after its durable commit (design §2).
 
-A stream (design §2) has one item a message and one acknowledgement an item, after its durable commit. It is
-read no faster than its items are stored, so that flow control slows the client down.
+StreamEpisodes has one item a message. It is read no faster than its items are stored, so that flow control
+slows the client down. A document of StreamDocuments comes in parts, which are gathered in a file: none is in
+memory whole.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
 
 from kgsvc.access.scopes import current_caller
 from kgsvc.api.calls import Call, current_call
@@ -17,31 +19,47 @@ from kgsvc.api.checks import RequestCheck, parse, unknown_fields
 from kgsvc.api.envelope import BidiStream, Rpcs
 from kgsvc.api.errors import CallFailure, ShuttingDown, failure_of, to_proto
 from kgsvc.api.mapping import STATE_NUMBERS
+from kgsvc.api.rpc.documents import DocumentRpcs, Sent, document_item
 from kgsvc.api.rpc.episodes import episode_item, message_item
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
-from kgsvc.domain.errors import InvalidArgument, OperationError, Violation
+from kgsvc.documents.textfile import TextFile
+from kgsvc.domain.errors import InvalidArgument, OperationError, Overloaded, Violation
+from kgsvc.domain.limits import MIB
 from kgsvc.domain.model.items import ItemState
 from kgsvc.runtime import REQUEST_BYTES, offload
-from kgsvc.v1 import envelope_pb2, ingestion_pb2
+from kgsvc.v1 import documents_pb2, envelope_pb2, ingestion_pb2
 
 _ITEMS_A_BATCH = 64
 _REF_CHARS = 256
 _HELD_BYTES = 256  # of memory for a message besides its own bytes, and again for each of its violations
 _GROUPS_NAMED = 8  # in the log line of a stream
+_STREAMED_BYTES = 64 * MIB  # of one document
+_GATHERED_BYTES = 512 * MIB  # of all documents that are gathered at a time
+_RETRY_AFTER_MS = 5_000
 Response = ingestion_pb2.StreamEpisodesResponse
+Part = documents_pb2.StreamDocumentsRequest
+DocumentResponse = documents_pb2.StreamDocumentsResponse
 
 
-class EpisodeStreamRpcs:
-    """The RPC that takes episodes and messages as a stream."""
+class StreamRpcs:
+    """The RPCs that take items and documents as a stream."""
 
-    def __init__(self, core: Core, acceptor: ItemAcceptor, stopping: asyncio.Event) -> None:
+    def __init__(
+        self, core: Core, acceptor: ItemAcceptor, documents: DocumentRpcs, stopping: asyncio.Event
+    ) -> None:
         self._core = core
         self._acceptor = acceptor
+        self._documents = documents
         self._stopping = stopping
+        self._turns = asyncio.Semaphore(2)  # documents whose text is in memory
+        self._gathered_bytes = 0
         streamed = core.metrics.stream_items
         self._streamed = {outcome: streamed.labels(outcome) for outcome in ("stored", "duplicate", "refused")}
-        self.rpcs: Rpcs = {"StreamEpisodes": BidiStream(self._stream_episodes)}
+        self.rpcs: Rpcs = {
+            "StreamEpisodes": BidiStream(self._stream_episodes),
+            "StreamDocuments": BidiStream(self._stream_documents),
+        }
 
     async def _stream_episodes(
         self, requests: AsyncIterator[bytes], _context: object
@@ -86,6 +104,59 @@ class EpisodeStreamRpcs:
             if streamed.group_id not in call.group_ids and len(call.group_ids) < _GROUPS_NAMED:
                 call.group_ids = (*call.group_ids, streamed.group_id)
         self._streamed[outcome].inc()
+
+    async def _stream_documents(
+        self, requests: AsyncIterator[bytes], _context: object
+    ) -> AsyncIterator[DocumentResponse]:
+        """Answers in the order of the documents; one that is refused does not end the stream.
+
+        Raises MalformedRequest, PermissionDenied, Overloaded, StoreUnavailable, ShuttingDown: what was
+        answered until then is stored, and the rest may be sent again.
+        """
+        call = current_call.get()
+        call.items = call.refused_items = 0
+        sequence = 0
+        gathering: _Gathering | None = None
+        try:
+            async for raw in requests:
+                if self._stopping.is_set():
+                    raise ShuttingDown
+                part = parse(Part, raw)
+                if gathering is None:
+                    gathering = _Gathering(self._core, part)
+                    call.group_ids = tuple(dict.fromkeys((*call.group_ids, gathering.group_id)))
+                self._gathered_bytes += gathering.grows_by(part)
+                if self._gathered_bytes > _GATHERED_BYTES:
+                    raise Overloaded("too many documents arrive at the same time", _RETRY_AFTER_MS)
+                await asyncio.to_thread(gathering.add, part, raw)
+                if part.last:
+                    response = await self._finished(gathering, sequence)
+                    if response.HasField("document"):
+                        call.stored(gathering.group_id, [response.document.document_id])
+                    self._gathered_bytes -= gathering.close()
+                    gathering, sequence = None, sequence + 1
+                    call.items += 1
+                    call.refused_items += response.status == envelope_pb2.STATUS_ERROR
+                    yield response
+        finally:
+            if gathering is not None:
+                self._gathered_bytes -= gathering.close()
+        call.status = "OK"
+
+    async def _finished(self, gathering: _Gathering, sequence: int) -> DocumentResponse:
+        response = DocumentResponse(
+            client_ref=gathering.client_ref, sequence=sequence, request_id=gathering.check.request_id
+        )
+        try:
+            async with self._turns:
+                sent = await asyncio.to_thread(gathering.document)
+                response.document.CopyFrom(await self._documents.take(gathering.group_id, sent))
+        except OperationError as error:
+            response.status = envelope_pb2.STATUS_ERROR
+            response.error.CopyFrom(to_proto(failure_of(error)))
+        else:
+            response.status = envelope_pb2.STATUS_ACCEPTED
+        return response
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +309,76 @@ def _answer(streamed: StreamedItem, result: Acknowledged | OperationError) -> Re
         response.status = envelope_pb2.STATUS_PARKED
         response.error.CopyFrom(to_proto(CallFailure("PARKED", message)))
     return response
+
+
+class _Gathering:
+    """The parts of a streamed document that arrived."""
+
+    def __init__(self, core: Core, first: Part) -> None:
+        self.check = RequestCheck(core.limits)
+        request_id = self.check.optional_identifier(first, "", "request_id", core.limits.uuid)
+        self.check.request_id = request_id or core.new_id()
+        self.check.text("client_ref", first.client_ref, _REF_CHARS)
+        self.client_ref = first.client_ref[:_REF_CHARS]
+        self.group_id = self.check.writable_group_id("group_id", first.group_id)
+        current_caller.get().require(self.check.groups)
+        self._about = documents_pb2.DocumentItem()
+        self._is_text = True
+        if first.HasField("document"):
+            self._about.CopyFrom(first.document)
+            self._is_text = self._about.WhichOneof("content") != "data"
+        else:
+            self.check.invalid("document", "is required in the first part of a document")
+        self._is_utf8 = True
+        self._content = TextFile() if self._is_text else TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._size = self._reckoned = 0
+        self._parts = 0
+
+    def grows_by(self, part: Part) -> int:
+        """How many bytes to reckon for a part before it is taken in."""
+        size = part.ByteSize()
+        self._reckoned += size
+        return size
+
+    def add(self, part: Part, raw: bytes) -> None:
+        """Take in a part. What is wrong with it is said with the answer."""
+        self._parts += 1
+        if len(self.check.violations) < _REF_CHARS:
+            self.check.extend(unknown_fields(part, raw))
+        if self._parts > 1 and part.HasField("document"):
+            self.check.invalid("document", "began again before the last part")
+        begun = part.document.text.encode() if self._is_text else part.document.data
+        for piece in (begun, part.more):
+            self._size += len(piece)
+            if self._size <= _STREAMED_BYTES:
+                self._take(piece)
+
+    def _take(self, piece: bytes) -> None:
+        try:
+            if self._is_utf8:
+                self._content.write(piece)
+        except UnicodeDecodeError:
+            self._is_utf8 = False
+
+    def document(self) -> Sent:
+        """The whole. Raises InvalidArgument, LimitExceeded."""
+        if self._size > _STREAMED_BYTES:
+            self.check.over(
+                "more", f"the document has {self._size} bytes, at most {_STREAMED_BYTES} are allowed"
+            )
+            self.check.finish()
+        if isinstance(self._content, TextFile):
+            try:
+                self._content.end()
+            except UnicodeDecodeError:
+                self._is_utf8 = False
+        if not self._is_utf8:
+            self.check.invalid("more", "is not UTF-8")
+        sent = document_item(self.check, "document.", self._about, self._content)
+        self.check.finish()
+        return sent
+
+    def close(self) -> int:
+        """Forget the content; how many bytes were reckoned for it."""
+        self._content.close()
+        return self._reckoned

@@ -1,12 +1,19 @@
-"""The parent: plans the processes, starts and watches them, starts them again, and ends them."""
+"""Several processes that serve as one: a parent plans, starts, watches and ends them.
+
+The parent never touches gRPC, a store or a model. Every other process is an interpreter of its own, which
+runs `member` of kgsvc/cli/serve.py.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import pickle
 import signal
 import socket
 import sys
+from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,9 +23,88 @@ from typing import Any, Literal
 
 from kgsvc.announcement import Running, serve_metrics
 from kgsvc.config import ConfigError, Settings, split_address
+from kgsvc.domain.errors import KgError
 from kgsvc.observability.logs import LogWriter
-from kgsvc.observability.processes import ProcessMetrics
-from kgsvc.processes.child import Child, ProcessFailed
+from kgsvc.observability.metrics import ProcessMetrics
+
+log = logging.getLogger(__name__)
+
+# -P: the child imports only from the paths of this process, which are the first thing sent to it.
+_BOOT = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from kgsvc.cli.serve import member
+sys.exit(member())
+"""
+
+
+class ProcessFailed(KgError):
+    """A process of the service could not start, or did not end in order."""
+
+
+class Child:
+    """A fresh interpreter that serves with the settings handed over.
+
+    Its standard input stays open as long as this process lives: the end of it tells the child to drain.
+    """
+
+    def __init__(self, name: str, process: Process) -> None:
+        self.name = name
+        self._process = process
+
+    @classmethod
+    async def spawn(cls, name: str) -> Child:
+        """Start it. In a process group of its own: a terminal's Ctrl-C reaches only this process, which
+        passes it on. Raises ProcessFailed."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-c", _BOOT, stdin=PIPE, stdout=PIPE, process_group=0
+            )
+        except OSError as error:
+            raise ProcessFailed(f"process {name} cannot be started: {error.strerror}") from error
+        return cls(name, process)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    async def ready(self, settings: Settings) -> Running:
+        """Hand over its settings and wait, as long as it lives, until it serves. Raises ProcessFailed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(pickle.dumps(sys.path) + pickle.dumps(settings))
+            await self._process.stdin.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it has ended: its last line says why
+        line = await self._process.stdout.readline()
+        if not line:
+            code = await self._process.wait()
+            raise ProcessFailed(f"process {self.name} ended with {code} before it was ready")
+        failed: dict[str, Any] = json.loads(line)
+        if "failed" in failed:
+            await self._process.wait()
+            raise ProcessFailed(failed["failed"])
+        return Running.of_json(line)
+
+    async def wait(self) -> int:
+        """How it ended: its exit code, or minus the signal that killed it."""
+        return await self._process.wait()
+
+    def terminate(self) -> None:
+        """Ask it to drain."""
+        if self._process.returncode is None:
+            self._process.terminate()
+
+    async def end(self, timeout_s: float) -> int:
+        """Wait for its end after `terminate`; kill it when it does not come."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            return await self._process.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +163,6 @@ def reserved(listen: str) -> Iterator[str]:
     with holder:
         yield f"{listen.rpartition(':')[0]}:{holder.getsockname()[1]}"
 
-
-log = logging.getLogger(__name__)
 
 # Before a process that died is started again; the last one repeats.
 _PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.commands.citing import CitationReader
+from kgsvc.commands.answers import CitationReader
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.search.context_talk import Line, citable, numbered
 
