@@ -22,7 +22,7 @@ from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.intake_protocol import DocumentStore, ErasureStore, IntakeStore
-from kgsvc.stores.search_protocol import FactSearchStore, ProofStore
+from kgsvc.stores.search_protocol import ColdSearchStore, ProofStore, SearchStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,8 @@ class Store(
     CandidateStore,
     HistoryStore,
     CommunityStore,
-    FactSearchStore,
+    SearchStore,
+    ColdSearchStore,
     ProofStore,
     AdminStore,
     ErasureStore,

@@ -187,7 +187,3 @@ class ColdSearchStore(Protocol):
         recall >= 0.95 by keyword, >= 0.98 by vector. None: the group is unknown, was begun by a version that
         did not index it so, or the store cannot compare vectors as long as the one asked.
         """
-
-
-class FactSearchStore(SearchStore, ColdSearchStore, Protocol):
-    """What searches of facts ask, with and without an index in memory."""

@@ -12,15 +12,15 @@ from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
-    BuildState,
     BuildWork,
     CommunityBuild,
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
-from kgsvc.stores.embedded.rows import Row, all_rows, first_row, group_of, json_list, make_group
+from kgsvc.stores.embedded.rows import all_rows, first_row, group_of, json_list, make_group
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+from kgsvc.stores.records import build_of
 
 _BUILD = """
     SELECT b.build_id, g.group_id, b.state, b.created_ms, b.updated_ms, b.found, b.summarised, b.reason
@@ -81,11 +81,7 @@ def _known(db: apsw.Connection, group_id: str, build_id: str) -> CommunityBuild:
 
 def _build(db: apsw.Connection, group_id: str, build_id: str) -> CommunityBuild | None:
     row = first_row(db, _BUILD + "WHERE g.group_id = ? AND b.build_id = ?", (group_id, build_id))
-    return None if row is None else _build_of(row)
-
-
-def _build_of(row: Row) -> CommunityBuild:
-    return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
+    return None if row is None else build_of(row)
 
 
 def _remove_builds(db: apsw.Connection, group_id: str, before_ms: int) -> int:

@@ -10,7 +10,6 @@ from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
-from kgsvc.stores.documents import document_of, document_text, places_of, places_text
 from kgsvc.stores.embedded.erasures import note_erased
 from kgsvc.stores.embedded.rows import (
     all_rows,
@@ -24,6 +23,7 @@ from kgsvc.stores.embedded.rows import (
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.intake_protocol import Unsettled
+from kgsvc.stores.records import document_of, document_text, places_of, places_text
 
 _DOCUMENT = upsert("documents", "gid, document_id", "latest, data, open")
 _CHUNK = upsert("document_chunks", "gid, uuid", "document_id, active")

@@ -15,20 +15,15 @@ from pathlib import Path
 import apsw
 
 from kgsvc.domain.model.delta import Erased
-from kgsvc.domain.model.erasures import Erasure, ErasureKind, added
+from kgsvc.domain.model.erasures import Erasure, added
 from kgsvc.stores.embedded.connection import BusyHandler, open_writer, unavailable
-from kgsvc.stores.embedded.rows import Row, all_rows, group_of
+from kgsvc.stores.embedded.rows import all_rows, group_of
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+from kgsvc.stores.records import erasure_of
 
 _PARTS = "SELECT erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms FROM erasures "
 _PATIENCE_S = 20.0  # for readers and writers of other processes
 Part = tuple[str, str]
-
-
-def _erasure(row: Row) -> Erasure:
-    erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms = row
-    counts = None if removed is None else json.loads(removed)
-    return Erasure(erasure_id, group_id, ErasureKind(kind), asked_ms, uuid, counts, completed_ms)
 
 
 def _begin(db: apsw.Connection, erasures: Sequence[Erasure]) -> None:
@@ -41,17 +36,17 @@ def _begin(db: apsw.Connection, erasures: Sequence[Erasure]) -> None:
 
 def _read(db: apsw.Connection, erasure_id: str) -> list[Erasure]:
     sql = _PARTS + "WHERE erasure_id = ? ORDER BY group_id"
-    return [_erasure(row) for row in all_rows(db, sql, (erasure_id,))]
+    return [erasure_of(row) for row in all_rows(db, sql, (erasure_id,))]
 
 
 def _open(db: apsw.Connection, limit: int) -> list[Erasure]:
     sql = _PARTS + "WHERE completed_ms IS NULL ORDER BY asked_ms LIMIT ?"
-    return [_erasure(row) for row in all_rows(db, sql, (limit,))]
+    return [erasure_of(row) for row in all_rows(db, sql, (limit,))]
 
 
 def _since(db: apsw.Connection, asked_ms: int) -> list[Erasure]:
     sql = _PARTS + "WHERE asked_ms >= ? AND removed IS NOT NULL"
-    return [_erasure(row) for row in all_rows(db, sql, (asked_ms,))]
+    return [erasure_of(row) for row in all_rows(db, sql, (asked_ms,))]
 
 
 def _ended_facts(db: apsw.Connection, group_id: str, before_ms: int, limit: int) -> list[str]:

@@ -38,6 +38,7 @@ from kgsvc.stores.embedded.rows import (
     strings,
     upsert,
 )
+from kgsvc.stores.records import vector_page
 
 _WORDS = upsert("fact_words", "id", "start_ms, until_ms, own, source, target")
 _NEVER = 2**63 - 1
@@ -242,7 +243,4 @@ def _vectors(db: apsw.Connection, group: Group, after: VectorsAfter) -> VectorPa
         ORDER BY p.rev, p.uuid
         """
     rows = all_rows(db, sql, (group.gid, *place, after.space, after.limit))
-    if rows:
-        place = (rows[-1][0], rows[-1][1])
-    vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
-    return VectorPage(group.epoch, place, vectors, more=len(rows) == after.limit)
+    return vector_page(after, group.epoch, rows)

@@ -9,13 +9,11 @@ import apsw
 
 from kgsvc.domain.model.graph import TOLD, Episode, Usage
 from kgsvc.domain.model.items import (
-    CRASH,
     TERMINAL,
     GroupWork,
     ItemState,
     Lease,
     QueuedItem,
-    Step,
     Transition,
 )
 from kgsvc.stores.embedded.rows import (
@@ -33,6 +31,7 @@ from kgsvc.stores.embedded.rows import (
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.protocol import Anchor
+from kgsvc.stores.records import attempts_of
 
 
 def previous_episodes(
@@ -87,9 +86,6 @@ def _relations(db: apsw.Connection, group_id: str, latest: int, limit: int) -> l
         SELECT name FROM used GROUP BY name ORDER BY count(*) DESC, name LIMIT ?
         """
     return column(db, sql, (group_of(db, group_id).gid, latest, limit))
-
-
-_ATTEMPTS = (Step.EXTRACT.value, Step.EMBED.value, Step.UPSERT.value, CRASH)
 
 
 def _ready_groups(db: apsw.Connection, now_ms: int, limit: int) -> list[GroupWork]:
@@ -203,13 +199,11 @@ def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
 
 def _queued_item(row: Row) -> QueuedItem:
     state, accepted_ms, stage, suspect = row[13:17]
-    counts = zip(_ATTEMPTS, row[17:21], strict=True)
-    attempts = {name: count for name, count in counts if count}
     return QueuedItem(
         episode_of(row[:13]),
         ItemState(state),
         accepted_ms,
-        attempts,
+        attempts_of(row[17:21]),
         stage,
         suspect=bool(suspect),
         previous=strings(row[21]),

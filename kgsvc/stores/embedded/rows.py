@@ -17,7 +17,6 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import (
-    FREE,
     Closure,
     Entity,
     Episode,
@@ -29,9 +28,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
-    Usage,
 )
-from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning, Lease, Step
+from kgsvc.domain.model.items import ItemStatus, ItemWarning, Lease
+from kgsvc.stores import records
 from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]
@@ -339,11 +338,7 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
 
 def status_of(row: Row) -> ItemStatus:
     """From `live_items` (id, gid, …)."""
-    group_id, uuid, state, receipt_id, updated, name, attempts, step, reason = row[2:11]
-    usage = Usage(*row[15:18]) if any(row[15:18]) else FREE
-    known = (receipt_id, updated, name, attempts, None if step is None else Step(step), reason)
-    warnings = () if row[18] == "[]" else tuple(ItemWarning(*each) for each in _decode(row[18])[0])
-    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
+    return records.status_of(row[2:11], row[15:18], row[18])
 
 
 def warnings_text(warnings: Collection[ItemWarning]) -> str:

@@ -47,6 +47,11 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<DRAFTS_OF_BUILD>": """MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
     WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
         AND d.uuid IS NOT NULL""",
+    "<MEMBERS_OF_COMMUNITY>": """CALL (c) {
+        OPTIONAL MATCH (c)-[:HAS_MEMBER]->(n:Entity)
+        WITH n.uuid AS member ORDER BY member
+        RETURN count(member) AS size, collect(member)[..$p.shown] AS members
+    }""",
     # Rows of the group's present epoch by `$p.uuid` or `$p.uuids`.
     "<ENTITY_OF_GROUP>": """<GROUP>
     <SEEK n:Entity $p.uuid IN epoch>""",

@@ -12,7 +12,6 @@ from kgsvc.domain.model.communities import (
     Behind,
     BuildLease,
     BuildRequest,
-    BuildState,
     BuildWork,
     CommunityBuild,
     membership_uuid,
@@ -21,6 +20,7 @@ from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.guards import claim_rows
+from kgsvc.stores.records import build_of
 
 _ASK: LiteralString = """
     <NEW_GROUP>
@@ -130,7 +130,7 @@ class Builds(Base):
 
     async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
         rows = await self._run(_READ_BUILD, group_id=group_id, build_id=build_id)
-        return _build_of(rows[0]) if rows else None
+        return build_of(rows[0]) if rows else None
 
     async def remove_builds(self, group_id: str, before_ms: int) -> int:
         rows = await self._run(_REMOVE_BUILDS, group_id=group_id, before_ms=before_ms)
@@ -185,11 +185,7 @@ async def _present(tx: Tx, group_id: str, build_id: str) -> CommunityBuild:
     rows = await tx.run(_READ_BUILD, group_id=group_id, build_id=build_id)
     if not rows:  # keys and builds go together, with their group
         raise LeaseLost("the build is gone")
-    return _build_of(rows[0])
-
-
-def _build_of(row: Row) -> CommunityBuild:
-    return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
+    return build_of(rows[0])
 
 
 _BEHIND: LiteralString = """

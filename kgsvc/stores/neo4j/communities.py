@@ -150,16 +150,11 @@ _LIST: LiteralString = """
         WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = build AND c.uuid > $p.after
             AND ($p.build_id IS NULL OR $p.build_id = build)
         WITH c ORDER BY c.group_id, c.epoch, c.build, c.uuid LIMIT $p.limit
-        CALL (c) {
-            OPTIONAL MATCH (c)-[:HAS_MEMBER]->(n:Entity)
-            WITH n.uuid AS uuid ORDER BY uuid
-            RETURN count(uuid) AS size, collect(uuid)[..$p.shown] AS members
-        }
+        <MEMBERS_OF_COMMUNITY>
         RETURN collect([c.uuid, c.name, c.summary, c.created_ms, size, members]) AS found
     }
     RETURN build, found
     """
-
 
 _OF: LiteralString = """
     <LOCKED_GROUP>
@@ -167,11 +162,7 @@ _OF: LiteralString = """
     UNWIND $p.uuids AS uuid
     MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
     WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = build AND c.uuid = uuid
-    CALL (c) {
-        OPTIONAL MATCH (c)-[:HAS_MEMBER]->(n:Entity)
-        WITH n.uuid AS member ORDER BY member
-        RETURN count(member) AS size, collect(member)[..$p.shown] AS members
-    }
+    <MEMBERS_OF_COMMUNITY>
     RETURN c.uuid, c.name, c.summary, c.created_ms, size, members ORDER BY c.uuid
     """
 

@@ -9,11 +9,11 @@ from kgsvc.domain.errors import RevisionChanged
 from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
-from kgsvc.stores.documents import document_of, document_text, places_of, places_text
 from kgsvc.stores.intake_protocol import Unsettled
 from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, status_of, whole
+from kgsvc.stores.records import document_of, document_text, places_of, places_text
 
 _DOCUMENT: LiteralString = "<DOCUMENT_OF_GROUP> RETURN d.data, d.open"
 _PLACES: LiteralString = "<DOCUMENT_OF_GROUP> RETURN coalesce(d.places, '')"
@@ -59,8 +59,7 @@ _REMOVE_CHUNKS: LiteralString = "<CHUNKS_OF_DOCUMENT> DELETE c"
 _STATUSES: LiteralString = """
     <GROUP>
     UNWIND $p.uuids AS uuid
-    MATCH (i:KgItem {group_id: $p.group_id, epoch: epoch, uuid: uuid})
-        USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+    <SEEK i:KgItem uuid IN epoch>
     RETURN <STATUS>
     """
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import LiteralString
 
 from kgsvc.domain.model.delta import Erased
-from kgsvc.domain.model.erasures import Erasure, ErasureKind, added
-from kgsvc.stores.neo4j.base import Base, Row, Tx
+from kgsvc.domain.model.erasures import Erasure, added
+from kgsvc.stores.neo4j.base import Base, Tx
+from kgsvc.stores.records import erasure_of
 
 _PART: LiteralString = "x.erasure_id, x.group_id, x.kind, x.asked_ms, x.uuid, x.removed, x.completed_ms"
 
@@ -65,12 +66,6 @@ _COMPLETE: LiteralString = """
     """  # a condition on `open` lets the planner walk through all that is open
 
 
-def _erasure(row: Row) -> Erasure:
-    erasure_id, group_id, kind, asked_ms, uuid, removed, completed_ms = row
-    counts = None if removed is None else json.loads(removed)
-    return Erasure(erasure_id, group_id, ErasureKind(kind), asked_ms, uuid, counts, completed_ms)
-
-
 async def note_erased(tx: Tx, group_id: str, erased: Erased) -> None:
     """Add what a transaction removes for an erasure; see ErasureStore.removed. Files of search indexes count
     no more."""
@@ -90,13 +85,13 @@ class Erasures(Base):
         await self._run(_BEGIN, parts=parts)
 
     async def erasure(self, erasure_id: str) -> list[Erasure]:
-        return [_erasure(row) for row in await self._run(_READ, erasure_id=erasure_id)]
+        return [erasure_of(row) for row in await self._run(_READ, erasure_id=erasure_id)]
 
     async def open_erasures(self, limit: int) -> list[Erasure]:
-        return [_erasure(row) for row in await self._run(_OPEN, limit=limit)]
+        return [erasure_of(row) for row in await self._run(_OPEN, limit=limit)]
 
     async def erasures_since(self, asked_ms: int) -> list[Erasure]:
-        return [_erasure(row) for row in await self._run(_SINCE, asked_ms=asked_ms)]
+        return [erasure_of(row) for row in await self._run(_SINCE, asked_ms=asked_ms)]
 
     async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
         asked = {"group_id": group_id, "before_ms": before_ms, "limit": limit}

@@ -15,15 +15,14 @@ from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotVie
 from kgsvc.domain.model.graph import TOLD, Entity, Episode, Fact
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.resolution.decisions import (
-    FROM_THE_FIRST,
     CandidateQuery,
     NameCandidates,
-    VectorPage,
     VectorsAfter,
 )
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
+from kgsvc.stores.records import vector_page
 
 _SOURCES = tuple(str(source) for source in TOLD)
 
@@ -284,7 +283,7 @@ class Graph(Base):
             names={row[0]: tuple(names) for row, names in entities},
             facts=tuple(sorted(facts.values(), key=lambda f: (f.start_ms, f.uuid), reverse=True)),
             labels={row[5]: tuple(row[-1]) for row in of_facts},
-            vectors=None if query.vectors is None else _page(query.vectors, epoch, vectors),
+            vectors=None if query.vectors is None else vector_page(query.vectors, epoch, vectors),
         )
 
 
@@ -299,15 +298,6 @@ def _dump_of(group_id: str, row: Row) -> GroupDump:
         facts=tuple(sorted(map(fact_of, facts), key=lambda f: f.uuid)),
         mentions=tuple(sorted((found[0], uuid) for found, _edges, uuids in episodes for uuid in uuids)),
         episode_edges={found[0]: tuple(edges) for found, edges, _mentions in episodes if edges},
-    )
-
-
-def _page(after: VectorsAfter, epoch: int, rows: list[Row]) -> VectorPage:
-    place = after.place if after.epoch == epoch else FROM_THE_FIRST
-    if rows:
-        place = (rows[-1][0], rows[-1][1])
-    return VectorPage(
-        epoch, place, tuple((uuid, vector) for _rev, uuid, vector in rows), len(rows) == after.limit
     )
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.extraction import labels_of
 from kgsvc.domain.model.graph import (
-    FREE,
     Closure,
     Entity,
     Episode,
@@ -26,9 +25,9 @@ from kgsvc.domain.model.graph import (
     RoleType,
     Source,
     SummaryPart,
-    Usage,
 )
-from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, ItemWarning, QueuedItem, Step
+from kgsvc.domain.model.items import ItemState, ItemStatus, QueuedItem
+from kgsvc.stores import records
 
 # Fields of a fact in the text `detail`: as they are, and those that are left out where they are absent.
 _PLAIN = (
@@ -231,24 +230,18 @@ def _detail(fact: Fact) -> dict[str, Any]:
 
 def status_of(row: Row) -> ItemStatus:
     """What can be asked of an item, from STATUS columns."""
-    group_id, uuid, state, receipt_id, updated_ms, name, attempts, step, reason = row[:9]
-    known = (receipt_id, updated_ms, name, attempts, None if step is None else Step(step), reason)
-    usage = Usage(*row[12:15]) if any(row[12:15]) else FREE
-    warnings = () if row[15] == "[]" else tuple(ItemWarning(*each) for each in json.loads(row[15]))
-    return ItemStatus(group_id, uuid, ItemState(state), *known, usage=usage, warnings=warnings)
+    return records.status_of(row[:9], row[12:15], row[15])
 
 
 def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
-    state, accepted_ms, extract, embed, upsert, crash, stage, suspect, previous, seq, request_id = row[:11]
-    counts = {Step.EXTRACT.value: extract, Step.EMBED.value: embed, Step.UPSERT.value: upsert, CRASH: crash}
-    attempts = {name: count for name, count in counts.items() if count}
-    known = (ItemState(state), accepted_ms, attempts, stage, bool(suspect))
-    context = tuple(previous or ())
+    state, accepted_ms = row[:2]
+    stage, suspect, previous, seq, request_id = row[6:11]
+    known = (ItemState(state), accepted_ms, records.attempts_of(row[2:6]), stage, bool(suspect))
     return QueuedItem(
         episode_of(row[11:]),
         *known,
-        previous=context,
+        previous=tuple(previous or ()),
         ontology=ontology,
         sequence=int(seq or 0),
         request_id=request_id or "",
