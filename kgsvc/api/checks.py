@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from kgsvc.api.errors import MalformedRequest, summary
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.graph import is_source_url
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.domain.text import has_invisible, normalise, normalise_body
 
@@ -256,6 +257,13 @@ class RequestCheck:
         if not message.HasField(field) or not self.filled(f"{path}{field}", getattr(message, field)):
             return None
         return self.identifier(f"{path}{field}", getattr(message, field), limit)
+
+    def source_url(self, path: str, value: str) -> bool:
+        """Whether it can be the address of an original."""
+        if is_source_url(value):
+            return True
+        self.invalid(path, "must be an http or https address without blanks and without a comma at its end")
+        return False
 
     def filled(self, path: str, value: str) -> bool:
         """Whether a field that is there, and might have been left out, holds something."""
