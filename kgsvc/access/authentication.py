@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 Gate = Literal["open", "authenticated"]
 _KNOWN_GOOD = 10_000  # credentials that go on working while others fail from the same address
 _LONGEST_S = 3_600.0  # between two looks whether a credential has expired
+_AT_ONCE = 10  # failures of an address before it must wait
+_REGAIN_S = 1.0  # after which it may fail once more
+_ADDRESSES = 10_000  # remembered; then the ones that failed longest ago are forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +230,6 @@ def _signature(path: Path) -> object:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
-
-
-_AT_ONCE = 10  # failures of an address before it must wait
-_REGAIN_S = 1.0  # after which it may fail once more
-_ADDRESSES = 10_000  # remembered; then the ones that failed longest ago are forgotten
 
 
 class Throttle:

@@ -32,6 +32,18 @@ _WIRE_TYPES = {
 
 
 M = TypeVar("M", bound=Message)
+D = TypeVar("D", int, None)
+E = TypeVar("E")
+N = TypeVar("N", bound=int)
+V = TypeVar("V")
+_FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
+_LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+_NANOS_A_SECOND = 1_000_000_000
+_OVER = LimitExceeded.error_code
+_VIOLATIONS = 1_000  # named at most
+_PAGE_SIZE = 100  # when none is asked for
+_TOKEN_CHARS = 4_096
+INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
 def parse(kind: type[M], raw: bytes) -> M:
@@ -135,20 +147,6 @@ def _group_end(data: memoryview, position: int, number: int) -> int:
         else:
             _, position = _payload(data, position, tag >> 3, tag & 7)
     return position
-
-
-D = TypeVar("D", int, None)
-E = TypeVar("E")
-N = TypeVar("N", bound=int)
-V = TypeVar("V")
-_FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
-_LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
-_NANOS_A_SECOND = 1_000_000_000
-_OVER = LimitExceeded.error_code
-_VIOLATIONS = 1_000  # named at most
-_PAGE_SIZE = 100  # when none is asked for
-_TOKEN_CHARS = 4_096
-INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
 class RequestCheck:
