@@ -37,10 +37,10 @@ from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.api.tls import Certificates, TlsFiles
 from kgsvc.backends import ModelSet, agree_on_key, make_models, open_store
 from kgsvc.commands.core import Core
+from kgsvc.commands.documents import Revisions
 from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
 from kgsvc.commands.retention import RetentionJob
-from kgsvc.commands.revisions import Revisions
 from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
 from kgsvc.communities.builder import CommunityBuilder, Describer
 from kgsvc.communities.detection import Follower, Louvain

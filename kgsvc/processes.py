@@ -36,6 +36,10 @@ sys.path[:] = pickle.load(sys.stdin.buffer)
 from kgsvc.cli.serve import member
 sys.exit(member())
 """
+# Before a process that died is started again; the last one repeats.
+_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+_SOUND_S = 60.0  # a process that ran for longer is started again after the first pause
+_KILL_S = 30.0  # beyond the time that a process may take to drain
 
 
 class ProcessFailed(KgError):
@@ -162,12 +166,6 @@ def reserved(listen: str) -> Iterator[str]:
         raise ConfigError(f"server.listen: cannot listen on {listen}, is the port in use?") from error
     with holder:
         yield f"{listen.rpartition(':')[0]}:{holder.getsockname()[1]}"
-
-
-# Before a process that died is started again; the last one repeats.
-_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-_SOUND_S = 60.0  # a process that ran for longer is started again after the first pause
-_KILL_S = 30.0  # beyond the time that a process may take to drain
 
 
 def run(settings: Settings, announce: Callable[[Running], None]) -> None:

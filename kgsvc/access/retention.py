@@ -18,9 +18,8 @@ from typing import Annotated
 
 from kgsvc.access.scopes import covers
 from kgsvc.domain.errors import KgError
-from kgsvc.domain.limits import FROM_ZERO
+from kgsvc.domain.limits import DAY_MS, FROM_ZERO
 
-DAY_MS = 86_400_000
 _DAYS = ("episodes_days", "ended_facts_days")
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, NoReturn
 from urllib.parse import unquote
 
-import grpc
-import grpc.aio
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection
 
@@ -24,7 +22,7 @@ from kgsvc.access.audit import Audit
 from kgsvc.access.authentication import AccessSettings, Authenticator, Presented
 from kgsvc.access.quotas import Rates
 from kgsvc.access.scopes import ANYBODY, EVERY_GROUP, Caller, Principal, Right, current_caller
-from kgsvc.api.calls import Call, Context, current_call
+from kgsvc.api.calls import Call, Context, Wrapping, current_call
 from kgsvc.api.errors import failure_of, to_status
 from kgsvc.domain.errors import AccessDenied, Overloaded, Unauthenticated
 
@@ -83,59 +81,39 @@ class Access:
         )
 
 
-class AccessInterceptor(grpc.aio.ServerInterceptor):
+class AccessInterceptor(Wrapping):
     """Stands inside of CallInterceptor, which makes statuses of what it raises around our own operations;
     around others (health, reflection) it answers itself."""
 
     def __init__(
         self, package: str, settings: AccessSettings, authenticator: Authenticator, rates: Rates
     ) -> None:
+        super().__init__()
         self._prefix = f"/{package}."
         self._authenticator = authenticator
         self._rates = rates
         gates = {_HEALTH: settings.health, reflection.SERVICE_NAME: settings.reflection}
-        self._wrapped: dict[str, Any] = {}
         self._open = tuple(f"/{service}/" for service, gate in gates.items() if gate == "open")
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """The handler of the method, behind the check of its caller."""
-        method = handler_call_details.method
-        handler: Any = await continuation(handler_call_details)
-        if handler is None or method.startswith(self._open):
-            unguarded: grpc.RpcMethodHandler[Any, Any] | None = handler
-            return unguarded
-        if method not in self._wrapped:
-            own = method.startswith(self._prefix)
-            enter = _own_entry(method.rpartition("/")[2], self._rates) if own else _foreign_entry
-            self._wrapped[method] = self._guarded(handler, enter)
-        wrapped: grpc.RpcMethodHandler[Any, Any] = self._wrapped[method]
-        return wrapped
+    def _wraps(self, method: str) -> bool:
+        return not method.startswith(self._open)
 
-    def _guarded(self, handler: Any, enter: Callable[[Principal], None]) -> Any:
-        parts = {
-            "request_deserializer": handler.request_deserializer,
-            "response_serializer": handler.response_serializer,
-        }
-        if handler.response_streaming:
-            behaviour = handler.stream_stream or handler.unary_stream
-            make = grpc.unary_stream_rpc_method_handler
-            if handler.request_streaming:
-                make = grpc.stream_stream_rpc_method_handler
-            return make(self._streaming(behaviour, enter), **parts)
-        return grpc.unary_unary_rpc_method_handler(self._unary(handler.unary_unary, enter), **parts)
+    def _entry(self, method: str) -> Callable[[Principal], None]:
+        own = method.startswith(self._prefix)
+        return _own_entry(method.rpartition("/")[2], self._rates) if own else _foreign_entry
 
-    def _unary(self, behaviour: Any, enter: Callable[[Principal], None]) -> Any:
+    def _unary(self, behaviour: Any, method: str) -> Any:
+        enter = self._entry(method)
+
         async def answer(request: Any, context: Context) -> Any:
             await self._admit(context, enter)
             return await behaviour(request, context)
 
         return answer
 
-    def _streaming(self, behaviour: Any, enter: Callable[[Principal], None]) -> Any:
+    def _streaming(self, behaviour: Any, method: str) -> Any:
+        enter = self._entry(method)
+
         async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
             principal = await self._admit(context, enter)
             ended = asyncio.ensure_future(self._authenticator.ended(principal))

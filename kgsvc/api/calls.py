@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -160,7 +161,53 @@ def _log_defect(task: asyncio.Task[Any]) -> None:
         log.error("an operation without a caller failed", exc_info=error)
 
 
-class CallInterceptor(grpc.aio.ServerInterceptor):
+class Wrapping(grpc.aio.ServerInterceptor):
+    """Puts something around handlers; each is wrapped once and kept."""
+
+    def __init__(self) -> None:
+        self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """The handler of the method, wrapped if it is to be."""
+        method = handler_call_details.method
+        handler = await continuation(handler_call_details)
+        if handler is None or not self._wraps(method):
+            return handler
+        if method not in self._wrapped:
+            self._wrapped[method] = self._wrap(handler, method)
+        return self._wrapped[method]
+
+    def _wrap(self, handler: Any, method: str) -> grpc.RpcMethodHandler[Any, Any]:
+        parts = {
+            "request_deserializer": handler.request_deserializer,
+            "response_serializer": handler.response_serializer,
+        }
+        if handler.stream_stream:
+            behaviour = self._streaming(handler.stream_stream, method)
+            return grpc.stream_stream_rpc_method_handler(behaviour, **parts)
+        if handler.unary_stream:
+            behaviour = self._streaming(handler.unary_stream, method)
+            return grpc.unary_stream_rpc_method_handler(behaviour, **parts)
+        return grpc.unary_unary_rpc_method_handler(self._unary(handler.unary_unary, method), **parts)
+
+    @abstractmethod
+    def _wraps(self, method: str) -> bool:
+        """Whether it stands around this method, named `/SERVICE/METHOD`."""
+
+    @abstractmethod
+    def _unary(self, behaviour: Any, method: str) -> Any:
+        """Around what answers with one response."""
+
+    @abstractmethod
+    def _streaming(self, behaviour: Any, method: str) -> Any:
+        """Around what answers with a stream."""
+
+
+class CallInterceptor(Wrapping):
     """Wraps the handlers of one package; others (health, reflection) pass as they are."""
 
     def __init__(
@@ -171,54 +218,32 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         default_deadline_s: float,
         audit: Callable[[Call], None],
     ) -> None:
+        super().__init__()
         self._prefix = f"/{package}."
         self._audit = audit  # of every call that has ended
         self._core = core
         self._bounds = bounds
         self._default_deadline_s = default_deadline_s  # of unary calls whose caller set none
-        self._wrapped: dict[str, Any] = {}
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """The handler of the method, wrapped once and kept."""
-        method = handler_call_details.method
-        handler = await continuation(handler_call_details)
-        if handler is None or not method.startswith(self._prefix):
-            return handler
-        if method not in self._wrapped:
-            self._wrapped[method] = self._wrap(handler, method.rpartition("/")[2])
-        wrapped: grpc.RpcMethodHandler[Any, Any] = self._wrapped[method]
-        return wrapped
-
-    def _wrap(self, handler: Any, operation: str) -> grpc.RpcMethodHandler[Any, Any]:
-        parts = {"response_serializer": handler.response_serializer}
-        if handler.stream_stream:
-            behaviour = self._streaming(handler.stream_stream, operation)
-            return grpc.stream_stream_rpc_method_handler(behaviour, **parts)
-        if handler.unary_stream:
-            behaviour = self._streaming(handler.unary_stream, operation)
-            return grpc.unary_stream_rpc_method_handler(behaviour, **parts)
-        return grpc.unary_unary_rpc_method_handler(self._unary(handler.unary_unary, operation), **parts)
+    def _wraps(self, method: str) -> bool:
+        return method.startswith(self._prefix)
 
     def _unary(
-        self, behaviour: Callable[[bytes, Context], Any], operation: str
+        self, behaviour: Callable[[bytes, Context], Any], method: str
     ) -> Callable[[bytes, Context], Any]:
         async def answer(raw: bytes, context: Context) -> Any:
             # Where the caller set a deadline, gRPC itself ends the call.
             most = self._default_deadline_s if context.time_remaining() is None else None
-            async with self._call(operation, context), asyncio.timeout(most):
+            async with self._call(method, context), asyncio.timeout(most):
                 return await self._bounds.run(len(raw), lambda: behaviour(raw, context))
 
         return answer
 
     def _streaming(
-        self, behaviour: Callable[[Any, Context], AsyncIterator[Any]], operation: str
+        self, behaviour: Callable[[Any, Context], AsyncIterator[Any]], method: str
     ) -> Callable[[Any, Context], AsyncIterator[Any]]:
         async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
-            async with self._call(operation, context):
+            async with self._call(method, context):
                 with self._bounds.stream():
                     async with aclosing(behaviour(request, context)) as responses:  # type: ignore[type-var]
                         async for response in responses:
@@ -227,11 +252,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return answer
 
     @asynccontextmanager
-    async def _call(self, operation: str, context: Context) -> AsyncIterator[Call]:
+    async def _call(self, method: str, context: Context) -> AsyncIterator[Call]:
         """Around one call: its errors become statuses, and it is logged and counted when it ends."""
         started, remaining = self._core.clock.monotonic(), context.time_remaining()
         ends = None if remaining is None else started + remaining
         native = _wants_status(context)
+        operation = method.rpartition("/")[2]
         call = Call(
             operation, self._core.new_id(), native, peer=context.peer(), ends_s=ends, audit=self._audit
         )

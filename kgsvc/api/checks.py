@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from kgsvc.api.errors import MalformedRequest, summary
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
+from kgsvc.domain.model.graph import is_source_url
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.domain.text import has_invisible, normalise, normalise_body
 
@@ -31,6 +32,18 @@ _WIRE_TYPES = {
 
 
 M = TypeVar("M", bound=Message)
+D = TypeVar("D", int, None)
+E = TypeVar("E")
+N = TypeVar("N", bound=int)
+V = TypeVar("V")
+_FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
+_LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+_NANOS_A_SECOND = 1_000_000_000
+_OVER = LimitExceeded.error_code
+_VIOLATIONS = 1_000  # named at most
+_PAGE_SIZE = 100  # when none is asked for
+_TOKEN_CHARS = 4_096
+INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
 def parse(kind: type[M], raw: bytes) -> M:
@@ -134,20 +147,6 @@ def _group_end(data: memoryview, position: int, number: int) -> int:
         else:
             _, position = _payload(data, position, tag >> 3, tag & 7)
     return position
-
-
-D = TypeVar("D", int, None)
-E = TypeVar("E")
-N = TypeVar("N", bound=int)
-V = TypeVar("V")
-_FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
-_LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
-_NANOS_A_SECOND = 1_000_000_000
-_OVER = LimitExceeded.error_code
-_VIOLATIONS = 1_000  # named at most
-_PAGE_SIZE = 100  # when none is asked for
-_TOKEN_CHARS = 4_096
-INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
 class RequestCheck:
@@ -256,6 +255,13 @@ class RequestCheck:
         if not message.HasField(field) or not self.filled(f"{path}{field}", getattr(message, field)):
             return None
         return self.identifier(f"{path}{field}", getattr(message, field), limit)
+
+    def source_url(self, path: str, value: str) -> bool:
+        """Whether it can be the address of an original."""
+        if is_source_url(value):
+            return True
+        self.invalid(path, "must be an http or https address without blanks and without a comma at its end")
+        return False
 
     def filled(self, path: str, value: str) -> bool:
         """Whether a field that is there, and might have been left out, holds something."""

@@ -45,6 +45,7 @@ SERVICES: tuple[ServiceDescriptor, ...] = (
     admin_pb2.DESCRIPTOR.services_by_name["AdminService"],
 )
 _HEADROOM_BYTES = 1024 * 1024
+_RECEIVED = 8  # times the largest payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +154,6 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         StreamRpcs(core, acceptor, documents, stopping),
     )
     return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
-
-
-_RECEIVED = 8
 
 
 def _options(settings: ServerSettings, limits: Limits) -> list[tuple[str, int]]:

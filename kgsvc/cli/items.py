@@ -16,6 +16,7 @@ from kgsvc.v1.types_pb2 import ItemState, ListedItem
 
 STATES = {name.removeprefix("ITEM_STATE_").lower(): number for name, number in ItemState.items() if number}
 NAMES = {number: name for name, number in STATES.items()}
+UUIDS_A_CALL = 256
 
 
 @click.command("items")
@@ -64,9 +65,6 @@ def _print(item: ListedItem, as_json: bool) -> None:
     head = f"{item.uuid}  {NAMES[item.state]:<14}  {day(item.updated_at)}"
     parts = [head, item.name, failed, item.reason, noted]
     click.echo(printable(" · ".join(part for part in parts if part)))
-
-
-UUIDS_A_CALL = 256
 
 
 @click.command("retry")

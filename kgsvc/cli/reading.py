@@ -23,6 +23,9 @@ from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
 
 ITEMS = frozenset({".json", ".jsonl", ".ndjson"})
 STDIN = Path("-")
+LINE_BYTES = 16 * 1024 * 1024
+FILE_BYTES = 64 * 1024 * 1024  # of a file that is one JSON value, which is read whole
+_NAMESPACE = uuid.UUID("6b677376-6300-4000-8000-746578740000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,6 @@ def _inside(folder: Path) -> Iterator[Path]:
             path = Path(place, name)
             if not name.startswith(".") and path.is_file() and not path.is_symlink():
                 yield path
-
-
-LINE_BYTES = 16 * 1024 * 1024
-FILE_BYTES = 64 * 1024 * 1024  # of a file that is one JSON value, which is read whole
-_NAMESPACE = uuid.UUID("6b677376-6300-4000-8000-746578740000")
 
 
 @dataclass(frozen=True, slots=True)

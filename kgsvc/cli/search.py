@@ -38,6 +38,9 @@ _SCOPES = {
     "communities": SEARCH_SCOPE_COMMUNITIES,
     "chunks": SEARCH_SCOPE_CHUNKS,
 }
+ROLE_TYPES = {name.removeprefix("ROLE_TYPE_").lower(): number for name, number in RoleType.items() if number}
+FIELDS = {"role_type", "role", "content", "timestamp"}
+_LINE = re.compile(r"(?:(user|assistant|system)(?:\(([^)]*)\))?|([^:]{1,256})):\s*(.+)", re.DOTALL)
 
 
 @click.command("search")
@@ -82,11 +85,6 @@ def command(
     print_hits(found.output, as_json)
     if not found.output.count:
         options.run(expect_group(settings.client, group))
-
-
-ROLE_TYPES = {name.removeprefix("ROLE_TYPE_").lower(): number for name, number in RoleType.items() if number}
-FIELDS = {"role_type", "role", "content", "timestamp"}
-_LINE = re.compile(r"(?:(user|assistant|system)(?:\(([^)]*)\))?|([^:]{1,256})):\s*(.+)", re.DOTALL)
 
 
 @click.command("memory")

@@ -1,4 +1,4 @@
-"""Waiting until items are in the graph."""
+"""Sending items, and waiting until they are in the graph."""
 
 from __future__ import annotations
 
@@ -24,61 +24,6 @@ _TERMINAL = (
     ItemState.ITEM_STATE_PARKED,
     ItemState.ITEM_STATE_DELETED,
 )
-
-
-async def follow(service: Service, outcome: Outcome, within_s: float, on_done: Callable[[int], None]) -> None:
-    """Watch the receipts of `outcome` until all its items are done; parked ones are added to it.
-
-    `on_done` gets how many more are done. Raises Failure, also when it takes longer than `within_s`.
-    """
-    try:
-        async with asyncio.timeout(within_s):
-            slots = asyncio.Semaphore(WATCHES)
-            async with asyncio.TaskGroup() as watches:
-                for receipt, uuids in outcome.open.items():
-                    await slots.acquire()
-                    watch = _follow_one(service, receipt, uuids, outcome, on_done)
-                    watches.create_task(watch).add_done_callback(lambda _: slots.release())
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
-    except TimeoutError as error:
-        left = sum(map(len, outcome.open.values()))
-        raise Failure(
-            f"{left} items are not done after {within_s:g} s; the service works on (see `kgsvc items`)"
-        ) from error
-
-
-async def _follow_one(
-    service: Service, receipt: str, uuids: set[str], outcome: Outcome, on_done: Callable[[int], None]
-) -> None:
-    while uuids:
-        watch = service.ingestion.WatchReceipt(
-            WatchReceiptRequest(input=WatchReceiptInput(receipt_id=receipt)),
-            wait_for_ready=True,
-            metadata=service.metadata,
-        )
-        try:
-            async for answer in watch:
-                before = len(uuids)
-                for item in accepted(answer).output.items:
-                    _note(item, uuids, outcome)
-                on_done(before - len(uuids))
-                if not uuids:
-                    watch.cancel()
-                    return
-        except grpc.aio.AioRpcError as error:
-            if not retryable(error):
-                raise service.failure(error) from error
-        await asyncio.sleep(PAUSE_S)
-
-
-def _note(item: ReceiptItem, uuids: set[str], outcome: Outcome) -> None:
-    if item.uuid in uuids and item.state in _TERMINAL:
-        uuids.discard(item.uuid)
-        if item.state == ItemState.ITEM_STATE_PARKED:
-            outcome.parked[item.uuid] = item.reason
-
-
 WINDOW_ITEMS = 1_024
 WATCHES = 16  # receipts watched at once: one whose items wait must not hide that others are done
 WINDOW_BYTES = 8 * 1024 * 1024
@@ -241,3 +186,56 @@ class Upload:
             return failure
         done = f"{self.outcome.acknowledged} items are stored; run the same command again for the rest"
         return Failure(f"{failure.message} ({done})")
+
+
+async def follow(service: Service, outcome: Outcome, within_s: float, on_done: Callable[[int], None]) -> None:
+    """Watch the receipts of `outcome` until all its items are done; parked ones are added to it.
+
+    `on_done` gets how many more are done. Raises Failure, also when it takes longer than `within_s`.
+    """
+    try:
+        async with asyncio.timeout(within_s):
+            slots = asyncio.Semaphore(WATCHES)
+            async with asyncio.TaskGroup() as watches:
+                for receipt, uuids in outcome.open.items():
+                    await slots.acquire()
+                    watch = _follow_one(service, receipt, uuids, outcome, on_done)
+                    watches.create_task(watch).add_done_callback(lambda _: slots.release())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    except TimeoutError as error:
+        left = sum(map(len, outcome.open.values()))
+        raise Failure(
+            f"{left} items are not done after {within_s:g} s; the service works on (see `kgsvc items`)"
+        ) from error
+
+
+async def _follow_one(
+    service: Service, receipt: str, uuids: set[str], outcome: Outcome, on_done: Callable[[int], None]
+) -> None:
+    while uuids:
+        watch = service.ingestion.WatchReceipt(
+            WatchReceiptRequest(input=WatchReceiptInput(receipt_id=receipt)),
+            wait_for_ready=True,
+            metadata=service.metadata,
+        )
+        try:
+            async for answer in watch:
+                before = len(uuids)
+                for item in accepted(answer).output.items:
+                    _note(item, uuids, outcome)
+                on_done(before - len(uuids))
+                if not uuids:
+                    watch.cancel()
+                    return
+        except grpc.aio.AioRpcError as error:
+            if not retryable(error):
+                raise service.failure(error) from error
+        await asyncio.sleep(PAUSE_S)
+
+
+def _note(item: ReceiptItem, uuids: set[str], outcome: Outcome) -> None:
+    if item.uuid in uuids and item.state in _TERMINAL:
+        uuids.discard(item.uuid)
+        if item.state == ItemState.ITEM_STATE_PARKED:
+            outcome.parked[item.uuid] = item.reason

@@ -22,6 +22,7 @@ _MAYBE = re.compile(r"\s{0,20}(?:\[[\d\s,;–-]{0,60})?\Z")  # where a handle ma
 _NUMBER = re.compile(r"\d+")
 _DIGITS = 6  # more are no handle
 _HIGH = re.compile("[\ud800-\udbff]\\Z")  # half a character, whose other half may follow
+NOT_KNOWN = "Not known."  # where nothing was found, or the model has no more to say
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,6 @@ class CitationReader:
         if whole:
             self._parts.append(whole)
             self._chars += len(whole)
-
-
-NOT_KNOWN = "Not known."  # where nothing was found, or the model has no more to say
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Sent again with another text it is compared with the one before: chunks that are still there keep their facts
 and cost nothing, and once the new ones are in the graph what the others alone stated is withdrawn
-(revisions.py).
+(documents.py).
 """
 
 from __future__ import annotations

@@ -147,26 +147,9 @@ async def get_entity_node(
     """The entity with this uuid, or the one it was merged into, with at most so many of its latest facts and
     episodes. Raises NotFound, Conflict (several groups have one), LimitExceeded (naming `max_episodes`: their
     bodies are too much for one response), StoreUnavailable."""
-    entity = await find_entity(core.store, uuid, group_id)
-    return await _view(core, entity, facts, episodes, current)
-
-
-async def find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
-    """The entity with this uuid, or the one it was merged into. Raises NotFound, Conflict (several groups
-    have one), StoreUnavailable."""
-    for _ in range(_MERGES):
-        entity = the_one(await store.entity(uuid, group_id), "an entity")
-        if entity is not None:
-            return entity
-        record = the_one(await store.merged(uuid, group_id), "an entity")
-        if record is None:
-            break
-        uuid, group_id = record.kept_uuid, record.group_id
-    raise NotFound("there is no entity with this uuid")
-
-
-async def _view(core: Core, entity: Entity, facts: int, episodes: int, current: bool) -> EntityView:
-    store, group_id, uuid = core.store, entity.group_id, entity.uuid
+    store = core.store
+    entity = await find_entity(store, uuid, group_id)
+    group_id, uuid = entity.group_id, entity.uuid
     now_ms, most = core.clock.now_ms(), core.limits.response_bytes
     naming = await store.entity_episodes(group_id, uuid, episodes, most)
     if sum(len(episode.body.encode()) for episode in naming.latest) > most:
@@ -185,6 +168,20 @@ async def _view(core: Core, entity: Entity, facts: int, episodes: int, current: 
         await _chain(store, entity, naming, edges),
         tuple(mentions[episode] for episode in latest if episode in mentions),
     )
+
+
+async def find_entity(store: ReadStore, uuid: str, group_id: str | None) -> Entity:
+    """The entity with this uuid, or the one it was merged into. Raises NotFound, Conflict (several groups
+    have one), StoreUnavailable."""
+    for _ in range(_MERGES):
+        entity = the_one(await store.entity(uuid, group_id), "an entity")
+        if entity is not None:
+            return entity
+        record = the_one(await store.merged(uuid, group_id), "an entity")
+        if record is None:
+            break
+        uuid, group_id = record.kept_uuid, record.group_id
+    raise NotFound("there is no entity with this uuid")
 
 
 async def as_of(store: HistoryStore, entity: Entity, now_ms: int) -> Entity:

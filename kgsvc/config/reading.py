@@ -19,6 +19,13 @@ from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.ontology import OntologyError, read
 
 PREFIX = "KGSVC_"
+FILE_VARIABLE = "KGSVC_CONFIG"
+# What a Kubernetes cluster sets for a service called kgsvc…, and what the tests are steered by.
+_FOREIGN = re.compile(
+    r"KGSVC_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)"
+    r"|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
+)
+_LINK = re.compile(r"(tcp|udp|sctp)://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +165,6 @@ def read_ontology(path: Path | None) -> Ontology:
         raise ConfigError(f"server.ontology_file: {path}: {error}") from error
 
 
-FILE_VARIABLE = "KGSVC_CONFIG"
-# What a Kubernetes cluster sets for a service called kgsvc…, and what the tests are steered by.
-_FOREIGN = re.compile(
-    r"KGSVC_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)"
-    r"|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
-)
-_LINK = re.compile(r"(tcp|udp|sctp)://")
 _VARIABLES = {key.variable: key for key in KEYS.values()} | {"KGSVC_TOKEN": KEYS["client.token"]}
 
 

@@ -18,6 +18,9 @@ from kgsvc.domain.errors import KgError
 # Greedy up to the last @ of the word: a password may itself hold @ or /.
 _URI_CREDENTIALS = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s\"'<>]*@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
+_QUEUE_LINES = 10_000
+_CHATTY = ("httpx", "httpx2", "httpcore", "openai", "neo4j")  # a line for each request, bodies at debug
+_OWN_ATTRIBUTES = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
 def redact(text: str) -> str:
@@ -43,11 +46,6 @@ def found_in(group_ids: Iterable[str]) -> None:
     groups = _found.get()
     if groups is not None:
         groups.extend(group_ids)
-
-
-_QUEUE_LINES = 10_000
-_CHATTY = ("httpx", "httpx2", "httpcore", "openai", "neo4j")  # a line for each request, bodies at debug
-_OWN_ATTRIBUTES = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
 class JsonFormatter(logging.Formatter):

@@ -33,6 +33,11 @@ log = logging.getLogger(__name__)
 _WINDOW = 4_096
 _PORTS_TRIED = 32
 _LAST_PORT = 65_535
+_LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
+OTHER_GROUPS = "other"
+STORE_ANSWERS = "store_answers"
+_LABEL_CHARS = 16
+_READ_S = 2.0  # that another process may take to show its metrics
 
 
 class Quantiles(Collector):
@@ -95,13 +100,6 @@ class MetricsEndpoint:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-
-_LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
-
-OTHER_GROUPS = "other"
-STORE_ANSWERS = "store_answers"
-_LABEL_CHARS = 16
 
 
 def group_label(group_id: str) -> str:
@@ -267,9 +265,6 @@ class Outcomes:
                 "reason": reason,
             },
         )
-
-
-_READ_S = 2.0
 
 
 class ProcessMetrics(Collector):

@@ -23,7 +23,6 @@ from kgsvc.documents.reading.reader import Reader, size_of
 from kgsvc.documents.textfile import TextFile
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.documents import DocumentState
-from kgsvc.domain.model.graph import is_source_url
 from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import documents_pb2, envelope_pb2
 
@@ -208,9 +207,8 @@ def _pages(check: RequestCheck, path: str, starts: Sequence[int], chars: int | N
 
 def _source_url(check: RequestCheck, path: str, item: documents_pb2.DocumentItem) -> str | None:
     url = check.optional_identifier(item, path, "source_url", _ID_CHARS)
-    if url is not None and not is_source_url(url):
-        problem = "must be an http or https address without blanks and without a comma at its end"
-        check.invalid(f"{path}source_url", problem)
+    if url is not None:
+        check.source_url(f"{path}source_url", url)
     return url
 
 

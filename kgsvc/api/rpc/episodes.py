@@ -17,7 +17,7 @@ from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import ItemAcceptor, ItemInput, message_body
 from kgsvc.domain.errors import Conflict
-from kgsvc.domain.model.graph import RoleType, Source, is_source_url, with_source_url
+from kgsvc.domain.model.graph import RoleType, Source, with_source_url
 from kgsvc.domain.model.items import Accepted, ItemState
 from kgsvc.v1 import admin_pb2, envelope_pb2, ingestion_pb2, retrieval_pb2, types_pb2
 
@@ -165,8 +165,7 @@ def _description(
     if not item.HasField("source_url"):
         return description
     where, url = f"{path}source_url", item.source_url
-    if not is_source_url(url):
-        check.invalid(where, "must be an http or https address without blanks and without a comma at its end")
+    if not check.source_url(where, url):
         return description
     whole = with_source_url(description, url)
     if description is None or len(description) <= limit:  # else that violation is named already

@@ -94,14 +94,13 @@ class GroupRpcs:
 
 
 def _erasure(receipt: ErasureReceipt) -> admin_pb2.Erasure:
-    completed_ms = receipt.completed_ms
     return admin_pb2.Erasure(
         erasure_id=receipt.erasure_id,
         kind=receipt.kind.value,
         groups=receipt.groups,
         removed=receipt.removed,
         asked_at=mapping.timestamp(receipt.asked_ms),
-        completed_at=None if completed_ms is None else mapping.timestamp(completed_ms),
+        completed_at=mapping.optional_timestamp(receipt.completed_ms),
     )
 
 

@@ -64,7 +64,7 @@ def read_query(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> Gra
         filters=read_filters(sent, check),
         center=check.optional_uuid(sent, "center_node_uuid"),
         origins=check.identifiers("input.bfs_origin_node_uuids", origins, _ORIGINS, limits.uuid),
-        min_score=_optional_float(sent, "input.", "min_score", check),
+        min_score=_min_score(sent, check),
         max_bytes=limits.response_bytes,
     )
 
@@ -211,13 +211,12 @@ def _span(sent: retrieval_pb2.TimeSpan, path: str, check: RequestCheck) -> Span:
     return span
 
 
-def _optional_float(sent: Message, path: str, field: str, check: RequestCheck) -> float | None:
-    if not sent.HasField(field):
+def _min_score(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> float | None:
+    if not sent.HasField("min_score"):
         return None
-    value: float = getattr(sent, field)
-    if not math.isfinite(value):
-        check.invalid(f"{path}{field}", "must be a finite number")
-    return value
+    if not math.isfinite(sent.min_score):
+        check.invalid("input.min_score", "must be a finite number")
+    return sent.min_score
 
 
 def read_context_tokens(sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> int | None:
