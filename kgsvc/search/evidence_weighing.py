@@ -63,7 +63,7 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
             others = naming.naming_count(entity) - 1
             if 0 < others < _CROWD:
                 loans.append((score * HOP / others, seed, naming.naming(entity)))
-    # Of several loans the largest is written last.
+    # Of several loans the largest is written last. A seed lends nothing to itself.
     loans.sort(key=itemgetter(0))
     lent: dict[int, float] = {}
     for amount, seed, rows in loans:

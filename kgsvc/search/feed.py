@@ -98,11 +98,13 @@ class _Place(NamedTuple):
 
 
 class Pages:
-    """Pages of what changed in a group, the next one read while the last is applied. A context that ends what
-    was read for nobody."""
+    """Pages of what changed in a group, the next one read while the last is applied. Leaving the context
+    cancels a read that nobody took."""
 
-    def __init__(self, store: SearchStore, timeout_s: float) -> None:
+    def __init__(self, store: SearchStore, timeout_s: float, *, ahead: bool = True) -> None:
+        """`ahead`: whether more than one page is wanted."""
         self._store = store
+        self._reads_ahead = ahead
         self._timeout_s = timeout_s
         self._ahead: tuple[_Place, asyncio.Task[Page]] | None = None
 
@@ -123,7 +125,7 @@ class Pages:
             page = await self._ahead[1]
             self._ahead = None
         behind = _Place.behind(page)
-        if page.more and (behind.epoch, behind.rev) < (head.epoch, head.rev):
+        if self._reads_ahead and page.more and (behind.epoch, behind.rev) < (head.epoch, head.rev):
             self._ahead = behind, asyncio.create_task(self._read(held.group_id, behind, limit))
         return page
 

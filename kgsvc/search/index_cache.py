@@ -27,7 +27,7 @@ _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
 _BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
 _REST = 1  # times as long as a page took does such a load rest where others search, and at most
-_HEAD_START_S = 0.3  # of a search that does without an index; later ones are given as long as a page took
+_HEAD_START_S = 0.3  # before the first page, if a search does without an index; later as long as a page took
 _LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
 
 
@@ -152,7 +152,7 @@ class IndexCache:
         entry = self._entry(group_id)
         entry.awaited += 1
         try:
-            async with entry.lock, self._pages() as pages:
+            async with entry.lock, self._pages(ahead=False) as pages:
                 for part in left:
                     await self._look(entry, part)
                     if entry.group.part(part).rev:
@@ -292,8 +292,8 @@ class IndexCache:
                     pass
         self._account(entry)
 
-    def _pages(self) -> Pages:
-        return Pages(self._store, self._settings.store_timeout_s)
+    def _pages(self, *, ahead: bool = True) -> Pages:
+        return Pages(self._store, self._settings.store_timeout_s, ahead=ahead)
 
     async def _page(self, entry: SharedGroup, part: Part, head: GroupHead, pages: Pages) -> bool:
         """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more."""

@@ -259,7 +259,8 @@ def _closed(fact: Fact, was: Fact, row: Row, uuids: Mapping[int, str], system_ms
     time and does not expire; neither does it expire by the mere passing of that date."""
     by = row.withdrawn_by or row.closed_by
     passed = row.closed_ms is not None and row.closed_ms <= system_ms
-    told_ms = {row.stated_end_ms, *(each.stated_invalid_ms for each in was.evidence)}  # ends, but no bounds
+    # An end that an episode states is no bound that something else has set.
+    told_ms = {row.stated_end_ms, *(each.stated_invalid_ms for each in was.evidence)}
     bounded = was.expired_ms is None and was.invalid_ms == row.closed_ms and was.start_ms != EARLIEST_MS
     bounded = bounded and row.closed_ms not in told_ms
     if by is None or (row.withdrawn_by is None and (bounded or not passed)):

@@ -193,3 +193,11 @@ async def test_a_page_that_failed_ahead_fails_for_who_needs_it_only() -> None:
     async with Pages(store, SOON_S) as pages:
         with pytest.raises(StoreUnavailable):
             await pages.after(index, 10, HEAD)
+
+
+async def test_nothing_is_read_ahead_where_one_page_is_wanted() -> None:
+    store, index = Shelf(), GroupIndex("g")
+    async with Pages(store, SOON_S, ahead=False) as pages:
+        await pages.after(index, 10, HEAD)
+        await settled()
+    assert store.read == [0]
