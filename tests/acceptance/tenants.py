@@ -16,7 +16,15 @@ from kgsvc.v1 import types_pb2 as typ
 from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
 from kgsvc.v1.types_pb2 import FactResult
-from tests.support.client import CALL_S, Client, episode, message, stream_request, timestamp
+from tests.support.client import (
+    CALL_S,
+    Client,
+    episode,
+    message,
+    status_lost,
+    stream_request,
+    timestamp,
+)
 from tests.support.contract import METHODS, path, request_of, response_class
 
 TENANTS = ("ant", "bee", "cow")
@@ -171,7 +179,14 @@ class Tenant:
         return told
 
     async def _answers(self, name: str, requests: list[Any]) -> tuple[list[Any], grpc.aio.AioRpcError | None]:
-        """Everything that a call answers, and the error with which it ended."""
+        """Everything that a call answers, and the error with which it ended, once that is told."""
+        answers, failure = await self._called(name, requests)
+        while failure is not None and status_lost(failure):
+            more, failure = await self._called(name, requests)
+            answers += more
+        return answers, failure
+
+    async def _called(self, name: str, requests: list[Any]) -> tuple[list[Any], grpc.aio.AioRpcError | None]:
         method, channel = METHODS[name], self._client.channel
         kinds: Any = {
             (False, False): channel.unary_unary,

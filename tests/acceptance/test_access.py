@@ -15,7 +15,15 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
 from tests.acceptance.access import GROUP, HOUR_MS, Guarded, guarded
-from tests.support.client import CALL_S, Client, episode, message, stream_request, timestamp
+from tests.support.client import (
+    CALL_S,
+    Client,
+    episode,
+    message,
+    status_lost,
+    stream_request,
+    timestamp,
+)
 from tests.support.contract import METHODS, path, request_of, response_class
 from tests.support.requests import inputs
 
@@ -54,7 +62,7 @@ async def code_of(client: Client, name: str, body: bytes) -> tuple[str, str | No
 
 
 async def told_code(client: Client, name: str, body: bytes) -> tuple[str, str | None] | None:
-    """See code_of. None: the stream ended while gRPC's client was sending, which then loses the status."""
+    """See code_of; None if the status was lost."""
     method = METHODS[name]
     kinds: Any = {
         (False, False): client.channel.unary_unary,
@@ -72,8 +80,7 @@ async def told_code(client: Client, name: str, body: bytes) -> tuple[str, str | 
             answer = await running.read()
             running.cancel()
     except grpc.aio.AioRpcError as error:
-        lost = method.client_streaming and error.details() == "Internal error from Core"
-        return None if lost else (error.code().name, None)
+        return None if status_lost(error) else (error.code().name, None)
     return "OK", answer.error.error_code or None
 
 

@@ -48,6 +48,11 @@ def granted(response: T) -> T:
     return response
 
 
+def status_lost(error: grpc.aio.AioRpcError) -> bool:
+    """Whether gRPC's own client lost how the server had ended a stream: it was still sending (grpc/grpc#36066)."""
+    return error.code() is grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
+
+
 def timestamp(ms: int) -> Timestamp:
     """Milliseconds since the epoch as the contract's time."""
     made = Timestamp()
