@@ -49,7 +49,8 @@ def granted(response: T) -> T:
 
 
 def status_lost(error: grpc.aio.AioRpcError) -> bool:
-    """Whether gRPC's own client lost how the server had ended a stream: it was still sending (grpc/grpc#36066)."""
+    """Whether gRPC's own client lost how the server had ended a stream, since it was still sending
+    (grpc/grpc#36066)."""
     return error.code() is grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
 
 

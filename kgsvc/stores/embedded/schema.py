@@ -388,11 +388,23 @@ CREATE INDEX facts_of_source ON facts (source_id, expired_ms, coalesce(valid_ms,
 CREATE INDEX facts_of_target ON facts (target_id, expired_ms, coalesce(valid_ms, reference_ms), uuid);
 """
 
+# The facts of a pair of entities are looked for among those of one end, in its index alone.
+_OTHER_ENDS = """
+DROP INDEX facts_open_pair;
+DROP INDEX facts_of_source;
+DROP INDEX facts_of_target;
+CREATE INDEX facts_of_source
+    ON facts (source_id, expired_ms, coalesce(valid_ms, reference_ms), uuid, target_id);
+CREATE INDEX facts_of_target
+    ON facts (target_id, expired_ms, coalesce(valid_ms, reference_ms), uuid, source_id);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
     _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED, _PROOFS, _ENDS_OF_FACTS,
+    _OTHER_ENDS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet

@@ -26,17 +26,11 @@ from kgsvc.stores.embedded.connection import (
     same_file,
     unavailable,
 )
+from kgsvc.stores.embedded.wal import Wal
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128
-_MIB = 1024 * 1024
-_CHECKPOINT_BYTES = 16 * _MIB
-# A large commit changes pages all over the file, and the next one many of the same: after a few of them each
-# is copied into the file once, where a checkpoint after every commit would copy it every time.
-_LARGE_COMMITS_A_CHECKPOINT = 4
-_LONG_WAL_BYTES = 256 * _MIB  # more than that: readers that never pause kept the log from being reused
 _IDLE_S = 1.0
-_TRUNCATE_PATIENCE_S = 0.05
 
 
 @dataclass(slots=True)
@@ -57,10 +51,6 @@ class Writer:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._page_bytes = 0
-        self._wal_bytes = 0
-        self._checkpointed = 0
-        self._largest = 0  # bytes of a commit since the last checkpoint
         self.file: Identity | None = None  # the one that is open
         self._opened: Future[None] = Future()
         self._ended: Future[None] = Future()
@@ -100,12 +90,12 @@ class Writer:
             self._opened.set_exception(_opening_failed(error))
             return
         self.file = identity(self.directory)
-        self._page_bytes = db.pragma("page_size")
-        db.set_wal_hook(self._note_wal)
+        wal = Wal(self.directory, db, self._busy)
         self._opened.set_result(None)
         try:
-            self._serve(db)
+            self._serve(db, wal)
         finally:
+            wal.close()
             db.close()
             self._give_up()
 
@@ -122,24 +112,23 @@ class Writer:
         _settle(left)
         self._ended.set_result(None)
 
-    def _serve(self, db: apsw.Connection) -> None:
+    def _serve(self, db: apsw.Connection, wal: Wal) -> None:
         going = True
         while going:
-            jobs, going = self._take()
+            jobs, going = self._take(_IDLE_S if wal.nbytes else None)
             if jobs:
                 self._commit(db, jobs)
                 _settle(jobs)
                 jobs.clear()
-                self._checkpoint(db)
-            elif self._wal_bytes:
-                self._truncate(db)
-        self._truncate(db)
+                wal.after_commit()
+            elif wal.nbytes:
+                wal.truncate()
 
-    def _take(self) -> tuple[list[_Job], bool]:
-        """The queued jobs (none: idle for a while), and whether more may come."""
+    def _take(self, idle_s: float | None) -> tuple[list[_Job], bool]:
+        """The queued jobs (none: idle for so long), and whether more may come."""
         jobs: list[_Job] = []
         with contextlib.suppress(queue.Empty):
-            job = self._jobs.get(timeout=_IDLE_S if self._wal_bytes else None)
+            job = self._jobs.get(timeout=idle_s)
             while job is not None:
                 if not job.future.cancelled():
                     jobs.append(job)
@@ -162,35 +151,6 @@ class Writer:
             lost = unavailable(error) if isinstance(error, apsw.Error) else StoreUnavailable(str(error))
             for job in jobs:
                 job.error = job.error or lost
-
-    def _note_wal(self, _db: apsw.Connection, _name: str, pages: int) -> int:
-        written = pages * self._page_bytes
-        before = self._wal_bytes if written > self._wal_bytes else 0  # else the log began anew
-        self._largest = max(self._largest, written - before)
-        self._wal_bytes = written
-        if written < self._checkpointed:
-            self._checkpointed = 0
-        return apsw.SQLITE_OK
-
-    def _checkpoint(self, db: apsw.Connection) -> None:
-        several = min(_LARGE_COMMITS_A_CHECKPOINT * self._largest, _LONG_WAL_BYTES)
-        if self._wal_bytes - self._checkpointed < max(_CHECKPOINT_BYTES, several):
-            return
-        if self._wal_bytes > _LONG_WAL_BYTES:
-            self._truncate(db)
-        # A failed checkpoint loses nothing: the log keeps everything and the next one tries again.
-        with contextlib.suppress(apsw.Error):
-            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        self._checkpointed = self._wal_bytes
-        self._largest = 0
-
-    def _truncate(self, db: apsw.Connection) -> None:
-        patience = self._busy.patience_s
-        self._busy.patience_s = _TRUNCATE_PATIENCE_S
-        with contextlib.suppress(apsw.Error):
-            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        self._busy.patience_s = patience
-        self._wal_bytes = self._checkpointed = self._largest = 0
 
 
 class _RolledBack(Exception):

@@ -37,7 +37,7 @@ async def test_they_become_part_of_the_relations_that_ended(
     db.execute("ALTER TABLE items DROP COLUMN request_id")
     for index in ("facts_ended", "facts_expired", "facts_of_source", "facts_of_target"):
         db.execute(f"DROP INDEX {index}")
-    for index in ("facts_source", "facts_target", "facts_open", "facts_open_target"):
+    for index in ("facts_source", "facts_target", "facts_open", "facts_open_target", "facts_open_pair"):
         db.execute(f"CREATE INDEX {index} ON facts (id)")  # of earlier migrations
     db.pragma("user_version", ENDS_SINCE - 1)
     db.close()

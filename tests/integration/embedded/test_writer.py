@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -193,40 +192,6 @@ async def test_a_job_that_fails_after_the_engine_undid_the_commit_harms_only_the
     assert [type(outcome) for outcome in outcomes] == [StoreUnavailable, LeaseLost, StoreUnavailable]
     assert await writer.run(put(3)) == 3
     assert await writer.run(rows) == [3]
-
-
-async def test_the_log_is_reused_under_load_and_truncated_when_idle(writer: Writer, tmp_path: Path) -> None:
-    def blob(db: apsw.Connection) -> None:
-        db.execute("INSERT INTO blobs VALUES (randomblob(1000000))")
-
-    def emptied() -> None:
-        until = time.monotonic() + 30
-        while log.stat().st_size:
-            assert time.monotonic() < until, "an idle writer leaves its log"
-            time.sleep(0.02)
-
-    log = tmp_path / "kgsvc.db-wal"
-    await writer.run(lambda db: db.execute("CREATE TABLE blobs (b BLOB)") and None)
-    for _ in range(60):
-        await writer.run(blob)
-    size = (await asyncio.to_thread(log.stat)).st_size
-    assert 0 < size < 30_000_000
-    await asyncio.to_thread(emptied)
-    assert await writer.run(lambda db: db.execute("SELECT count(*) FROM blobs").fetchall()) == [(60,)]
-
-
-async def test_some_large_commits_wait_for_one_checkpoint(writer: Writer, tmp_path: Path) -> None:
-    def blob(db: apsw.Connection) -> None:
-        db.execute("INSERT INTO blobs VALUES (randomblob(12000000))")
-
-    await writer.run(lambda db: db.execute("CREATE TABLE blobs (b BLOB)") and None)
-    file, sizes = tmp_path / "kgsvc.db", []
-    for _ in range(6):
-        await writer.run(blob)
-        await writer.run(rows)  # after the checkpoint, if there was one
-        sizes.append((await asyncio.to_thread(file.stat)).st_size // 1_000_000)
-    assert sizes[2] == 0, "each commit is copied at once"
-    assert sizes[-1] >= 36, "nothing is copied"
 
 
 async def test_close_runs_what_is_queued(tmp_path: Path) -> None:
