@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
 from threading import Lock
 from typing import ParamSpec, TypeVar, cast
 
-from snowballstemmer import stemmer
+from Stemmer import Stemmer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,7 +52,7 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_stem = stemmer("english")
+_stem = Stemmer("english", 0)  # without a cache of its own, which would keep erased words
 _stemming = Lock()  # it works on itself, and indexes are made in several threads
 
 
@@ -217,5 +218,5 @@ def _word(text: str, kind: int) -> bytes:
 def words(text: str) -> bytes:
     """The words of a text: those of its terms, with repetitions, and of what CJK terms begin with."""
     terms = tokens(text)
-    found = b"".join(map(term_word, terms))
+    found = b"".join(map(_word, terms, repeat(0)))
     return found if text.isascii() else found + b"".join(map(prefix_word, firsts(terms)))

@@ -153,9 +153,13 @@ class Cold:
             near = candidates.get(each.uuid)
             vector = each.vector if near is None else each.vector or near.vector
             candidates[each.uuid] = replace(each, vector=vector)
-        for each in candidates.values():
-            row = IndexedFact(each.show(), self._space if each.vector else "", each.vector)
-            group.facts.add(row, _counted_once(each.counts, terms), each.length)
+        group.facts.add(
+            [
+                IndexedFact(each.show(), self._space if each.vector else "", each.vector)
+                for each in candidates.values()
+            ],
+            [(_counted_once(each.counts, terms), each.length) for each in candidates.values()],
+        )
         group.facts.settle()
         return group
 
@@ -242,9 +246,8 @@ def _ends(facts: Iterable[Fact]) -> list[str]:
 
 
 def _add(group: Group, facts: Iterable[Fact]) -> None:
-    for fact in facts:
-        if fact.uuid not in group.facts:
-            group.facts.put(IndexedFact(fact))
+    missing = {fact.uuid: fact for fact in facts if fact.uuid not in group.facts}
+    group.facts.put(list(map(IndexedFact, missing.values())))
 
 
 def _texts(

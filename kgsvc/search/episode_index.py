@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,19 +54,27 @@ class EpisodeIndex(DatedIndex):
         passages = 0 if self._passages is None else self._passages.nbytes
         return super().nbytes + columns + passages + self._named.nbytes
 
-    def put(self, indexed: IndexedEpisode) -> None:
-        """Write an episode."""
-        episode = indexed.episode
-        row = self._set(episode.uuid, episode.body, pack_episode(indexed), "", None)
-        self._date(row, episode.created_ms)
-        self._reference.data[row] = episode.reference_ms
-        self._spoken.data[row] = episode.source is Source.MESSAGE
-        self._of_document.data[row] = episode.source is Source.DOCUMENT
-        if self._passages is not None:
-            same = indexed.space == self._passage_space
-            self._passages.put(row, indexed.passages or b"" if same else b"")
+    def put(self, many: Sequence[IndexedEpisode]) -> None:
+        """Write episodes, new or known, each once."""
+        if not many:
+            return
+        episodes = [each.episode for each in many]
+        rows = self._write(
+            [each.uuid for each in episodes],
+            [each.body for each in episodes],
+            list(map(pack_episode, many)),
+            [("", None)] * len(many),
+        )
+        self._date(rows, [each.created_ms for each in episodes])
+        self._reference.data[rows] = [each.reference_ms for each in episodes]
+        self._spoken.data[rows] = [each.source is Source.MESSAGE for each in episodes]
+        self._of_document.data[rows] = [each.source is Source.DOCUMENT for each in episodes]
+        for row, each in zip(rows, many, strict=True):
+            if self._passages is not None:
+                same = each.space == self._passage_space
+                self._passages.put(row, each.passages or b"" if same else b"")
+            self._named.put(row, each.entities)
         self._turns = None
-        self._named.put(row, indexed.entities)
 
     def remove(self, uuid: str) -> None:
         """Forget an episode, if it is there."""
@@ -240,17 +248,18 @@ class PassageIndex:
         if not vectors or len(vectors) % self._size:
             return
         rows = self._of[episode] = [self._row() for _ in range(len(vectors) // self._size)]
-        for place, row in enumerate(rows):
-            self._owner.data[row] = episode
-            self._vectors.put(row, vectors[place * self._size : (place + 1) * self._size])
+        self._owner.data[rows] = episode
+        begins = range(0, len(vectors), self._size)
+        self._vectors.put(rows, [vectors[begin : begin + self._size] for begin in begins])
         self._most = max(self._most, len(rows))
 
     def clear(self, episode: int) -> None:
         """Forget an episode's vectors, if there are any."""
-        for row in self._of.pop(episode, ()):
-            self._owner.data[row] = -1
-            self._vectors.put(row, None)
-            self._free.append(row)
+        rows = self._of.pop(episode, [])
+        if rows:
+            self._owner.data[rows] = -1
+            self._vectors.put(rows, [None] * len(rows))
+            self._free += rows
 
     def _row(self) -> int:
         if self._free:

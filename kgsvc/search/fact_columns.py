@@ -134,23 +134,29 @@ class FactColumns:
             column.reserve(rows)
         self._current.reserve(rows)
 
-    def put(self, row: int, fact: Fact) -> None:
-        """Set a row."""
-        self._start.data[row] = fact.start_ms
-        self._invalid.data[row] = NEVER if fact.invalid_ms is None else fact.invalid_ms
-        self._expired.data[row] = NEVER if fact.expired_ms is None else fact.expired_ms
-        self._created.data[row] = fact.created_ms
-        self._before.data[row] = NEVER if fact.invalid_before_ms is None else fact.invalid_before_ms
-        self._superseded.data[row] = fact.expired_reason == _SUPERSEDED
-        self._relation.data[row] = self._relations.setdefault(fact.name, len(self._relations))
-        self._episodes.data[row] = len(fact.episodes)
-        self._source.data[row] = self._node(fact.source_uuid)
-        self._target.data[row] = self._node(fact.target_uuid)
-        invalid = NEVER if fact.invalid_ms is None else fact.invalid_ms
-        self._current.put(row, fact.start_ms, invalid, fact.expired_ms is not None)
-        self._beliefs.pop(row, None)
-        if fact.beliefs:
-            self._beliefs[row] = past_of(fact)
+    def put(self, rows: Sequence[int], facts: Sequence[Fact]) -> None:
+        """Set rows."""
+        starts = [fact.start_ms for fact in facts]
+        ends = [_end(fact.invalid_ms) for fact in facts]
+        expired = [_end(fact.expired_ms) for fact in facts]
+        at = list(rows)
+        self._start.data[at] = starts
+        self._invalid.data[at] = ends
+        self._expired.data[at] = expired
+        self._created.data[at] = [fact.created_ms for fact in facts]
+        self._before.data[at] = [_end(fact.invalid_before_ms) for fact in facts]
+        self._superseded.data[at] = [fact.expired_reason == _SUPERSEDED for fact in facts]
+        number = self._relations.setdefault
+        self._relation.data[at] = [number(fact.name, len(self._relations)) for fact in facts]
+        self._episodes.data[at] = [len(fact.episodes) for fact in facts]
+        nodes = [(self._node(fact.source_uuid), self._node(fact.target_uuid)) for fact in facts]
+        self._source.data[at], self._target.data[at] = np.array(nodes, np.int32).reshape(-1, 2).T
+        for row, start, end, expiry in zip(rows, starts, ends, expired, strict=True):
+            self._current.put(row, start, end, expiry != NEVER)
+        for row, fact in zip(rows, facts, strict=True):
+            self._beliefs.pop(row, None)
+            if fact.beliefs:
+                self._beliefs[row] = past_of(fact)
 
     def freeze(self, rows: int) -> Frozen:
         """See kgsvc.search.arrays."""
@@ -277,6 +283,10 @@ class FactColumns:
             self._source,
             self._target,
         )
+
+
+def _end(time_ms: int | None) -> int:
+    return NEVER if time_ms is None else time_ms
 
 
 def within(values: NDArray[np.int64], span: Span) -> Mask:

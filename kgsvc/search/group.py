@@ -52,10 +52,8 @@ class GroupTexts:
             self.nodes.remove(uuid)
         for uuid in changes.removed_episodes:
             self.episodes.remove(uuid)
-        for entity in changes.entities:
-            self.nodes.put(entity)
-        for episode in changes.episodes:
-            self.episodes.put(episode)
+        self.nodes.put(changes.entities)
+        self.episodes.put(changes.episodes)
         if changes.communities is not None:
             self.communities.replace(changes.communities)
             self.communities.settle()

@@ -16,7 +16,7 @@ from kgsvc.search.arrays import Arrays, Frozen, named, part_of, united, unpickle
 from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.links import Links
 from kgsvc.search.postings import keyword_text
-from kgsvc.search.text_index import Mask, TextIndex
+from kgsvc.search.text_index import MANY, Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
 
 MAX_HOPS = 3  # design §6: nothing counts beyond
@@ -47,9 +47,6 @@ def distances(
         reached[ahead] = hops
         reached[behind] = hops
     return reached
-
-
-_MANY = 64  # new facts of a page that are written together, from their stored words
 
 
 class GroupIndex(TextIndex):
@@ -87,40 +84,34 @@ class GroupIndex(TextIndex):
             if uuid in self:
                 self._remove(uuid)
         fresh = [each for each in changes.facts if each.words is not None and each.fact.uuid not in self]
-        many = fresh if len(fresh) >= _MANY else []
+        many = fresh if len(fresh) >= MANY else []
         if many:
-            self._put_new(many)
+            rows = self._add_many([each.fact.uuid for each in many], [each.words or b"" for each in many])
+            self._describe(rows, many)
         entered = {each.fact.uuid for each in many}
-        for indexed in changes.facts:
-            if indexed.fact.uuid not in entered:
-                self.put(indexed)
+        self.put([each for each in changes.facts if each.fact.uuid not in entered])
         self.settle()
         self.epoch = changes.head.epoch
         self.rev = changes.upto_rev if changes.more else changes.head.rev
 
-    def put(self, indexed: IndexedFact) -> None:
-        """Write a fact."""
-        fact = indexed.fact
-        row = self._set(fact.uuid, keyword_text(fact), pack(fact), indexed.space, indexed.vector)
-        self._describe(row, fact)
+    def put(self, many: Sequence[IndexedFact]) -> None:
+        """Write facts, new or known, each once."""
+        texts = [keyword_text(each.fact) for each in many]
+        self._describe(self._find_by([each.fact.uuid for each in many], texts), many)
 
-    def _put_new(self, many: Sequence[IndexedFact]) -> None:
-        """Write new facts that come with their words."""
-        rows = self._add_many([each.fact.uuid for each in many], [each.words or b"" for each in many])
-        for row, each in zip(rows, many, strict=True):
-            self._show(row, pack(each.fact), each.space, each.vector)
-            self._describe(row, each.fact)
+    def add(self, many: Sequence[IndexedFact], counts: Sequence[tuple[Mapping[str, int], int]]) -> None:
+        """Write new facts. Of the words of each a store has counted those that a question has, out of how
+        many."""
+        rows = [self._add(each.fact.uuid, *counted) for each, counted in zip(many, counts, strict=True)]
+        self._describe(rows, many)
 
-    def add(self, indexed: IndexedFact, counts: Mapping[str, int], length: int) -> None:
-        """Write a new fact of whose words a store has counted those that a question has, out of `length`."""
-        fact = indexed.fact
-        row = self._add(fact.uuid, counts, length)
-        self._show(row, pack(fact), indexed.space, indexed.vector)
-        self._describe(row, fact)
-
-    def _describe(self, row: int, fact: Fact) -> None:
-        self.columns.put(row, fact)
-        self.episodes.put(row, fact.episodes)
+    def _describe(self, rows: Sequence[int], many: Sequence[IndexedFact]) -> None:
+        """All of facts but the words."""
+        facts = [each.fact for each in many]
+        self._show(rows, list(map(pack, facts)), [(each.space, each.vector) for each in many])
+        self.columns.put(rows, facts)
+        for row, fact in zip(rows, facts, strict=True):
+            self.episodes.put(row, fact.episodes)
 
     def _text(self, packed: bytes) -> str:
         return keyword_text(unpack(packed))

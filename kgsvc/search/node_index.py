@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,9 +52,9 @@ class DatedIndex(TextIndex):
             kept &= within(created, filters.created)
         return kept
 
-    def _date(self, row: int, created_ms: int) -> None:
-        self._created.data[row] = created_ms
-        self._alive.data[row] = True
+    def _date(self, rows: list[int], created_ms: Sequence[int]) -> None:
+        self._created.data[rows] = created_ms
+        self._alive.data[rows] = True
 
     def _make_room(self, rows: int) -> None:
         self._created.reserve(rows)
@@ -75,10 +75,14 @@ class CommunityIndex(DatedIndex):
         present = {community.uuid: community for community in communities}
         for uuid in [uuid for uuid in self._row_of if uuid not in present]:
             self._remove(uuid)
-        for uuid, each in present.items():
-            packed = pickle.dumps((each.name, each.summary), protocol=5)
-            row = self._set(uuid, self._text(packed), packed, each.space, each.vector)
-            self._date(row, each.created_ms)
+        many = list(present.values())
+        rows = self._write(
+            list(present),
+            [f"{each.name}\n{each.summary}" for each in many],
+            [pickle.dumps((each.name, each.summary), protocol=5) for each in many],
+            [(each.space, each.vector) for each in many],
+        )
+        self._date(rows, [each.created_ms for each in many])
 
     def _text(self, packed: bytes) -> str:
         name, summary = unpickled(packed)
@@ -116,13 +120,18 @@ class NodeIndex(DatedIndex):
         super().take(arrays)
         self._labels.take(part_of(arrays, "labels"))
 
-    def put(self, indexed: IndexedEntity) -> None:
-        """Write an entity."""
-        entity = indexed.entity
-        packed = pack_entity(indexed)
-        row = self._set(entity.uuid, self._text(packed), packed, indexed.space, indexed.vector)
-        self._date(row, entity.created_ms)
-        self._labels.put(row, entity.labels)
+    def put(self, many: Sequence[IndexedEntity]) -> None:
+        """Write entities, new or known, each once."""
+        found = list(map(found_entity, many))
+        rows = self._write(
+            [each.entity.uuid for each in many],
+            list(map(_text_of, found)),
+            list(map(_packed, found)),
+            [(each.space, each.vector) for each in many],
+        )
+        self._date(rows, [each.entity.created_ms for each in many])
+        for row, each in zip(rows, many, strict=True):
+            self._labels.put(row, each.entity.labels)
 
     def remove(self, uuid: str) -> None:
         """Forget an entity, if it is there."""
@@ -130,8 +139,7 @@ class NodeIndex(DatedIndex):
             self._remove(uuid)
 
     def _text(self, packed: bytes) -> str:
-        found = unpack_entity(packed)
-        return "\n".join((found.entity.name, *found.aliases, found.entity.summary))
+        return _text_of(unpack_entity(packed))
 
     def _clear(self, row: int) -> None:
         super()._clear(row)
@@ -149,13 +157,22 @@ class NodeIndex(DatedIndex):
         return frozenset(self._uuids[row] for label in types for row in self._labels.rows_of(label))
 
 
-def pack_entity(indexed: IndexedEntity) -> bytes:
-    """An entity's display fields as bytes."""
-    e = indexed.entity
-    own = name_key(e.name)
+def found_entity(indexed: IndexedEntity) -> FoundEntity:
+    """An entity as searches show it."""
+    own = name_key(indexed.entity.name)
     aliases = tuple(name for name in dict.fromkeys(map(plain, indexed.names)) if name != own)[:_ALIASES]
+    return FoundEntity(indexed.entity, aliases, summary_facts(indexed.entity))
+
+
+def _text_of(found: FoundEntity) -> str:
+    return "\n".join((found.entity.name, *found.aliases, found.entity.summary))
+
+
+def _packed(found: FoundEntity) -> bytes:
+    e = found.entity
     values = (e.uuid, e.group_id, e.name, e.created_ms, e.summary, dict(e.attributes), e.labels)
-    return pickle.dumps((values, e.source_episode_uuid, e.updated_ms, aliases, summary_facts(e)), protocol=5)
+    told = (values, e.source_episode_uuid, e.updated_ms, found.aliases, found.summary_facts)
+    return pickle.dumps(told, protocol=5)
 
 
 def unpack_entity(packed: bytes | memoryview) -> FoundEntity:

@@ -10,7 +10,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.text import idf, tokens_beginning
+from kgsvc.domain.text import idf, tokens_beginning, words
 from kgsvc.search.arrays import (
     Arrays,
     Column,
@@ -31,6 +31,7 @@ from kgsvc.search.topk import Ranked, best, tie_key
 from kgsvc.search.vectors import VectorColumn
 
 Mask = NDArray[np.bool_]
+MANY = 64  # new rows of a page whose words are sorted together
 _ROW_BYTES = 330  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
 
 
@@ -146,17 +147,32 @@ class TextIndex:
     def _clear(self, row: int) -> None:
         """Free a row in the subclass's columns."""
 
-    def _set(self, uuid: str, text: str, packed: bytes, space: str, vector: bytes | None) -> int:
-        """Write a row, new or known; which."""
+    def _write(
+        self,
+        uuids: Sequence[str],
+        texts: Sequence[str],
+        packed: Sequence[bytes],
+        vectors: Sequence[tuple[str, bytes | None]],
+    ) -> list[int]:
+        """Write rows, new or known, each uuid once; which. Vectors come with their spaces."""
+        rows = self._find_by(uuids, texts)
+        self._show(rows, packed, vectors)
+        return rows
+
+    def _find_by(self, uuids: Sequence[str], texts: Sequence[str]) -> list[int]:
+        """Let rows be found by the words of texts; which. What they show is written afterwards."""
+        if self.whole is None and len(uuids) >= MANY and not any(map(self._row_of.__contains__, uuids)):
+            return self._add_many(uuids, list(map(words, texts)))
+        return list(map(self._find_one_by, uuids, texts))
+
+    def _find_one_by(self, uuid: str, text: str) -> int:
         row = self._row_of.get(uuid)
         if row is None:
-            row = self._add(uuid, *self._words(text))
-        else:
-            known = self._text(self._packed[row])
-            if known != text:
-                self._leave(row, *self._words(known))
-                self._enter(row, *self._words(text))
-        self._show(row, packed, space, vector)
+            return self._add(uuid, *self._words(text))
+        known = self._text(self._packed[row])
+        if known != text:
+            self._leave(row, *self._words(known))
+            self._enter(row, *self._words(text))
         return row
 
     def _words(self, text: str) -> tuple[Counter[str], int]:
@@ -174,19 +190,23 @@ class TextIndex:
         self._enter(row, counts, length)
         return row
 
-    def _add_many(self, uuids: Sequence[str], words: Sequence[bytes]) -> list[int]:
-        """New rows with their stored words (kgsvc.domain.text); which."""
+    def _add_many(self, uuids: Sequence[str], many: Sequence[bytes]) -> list[int]:
+        """New rows with their words (kgsvc.domain.text); which."""
         rows = [self._new_row(uuid) for uuid in uuids]
-        lengths = self._postings.add_words(np.array(rows, np.intp), words)
+        lengths = self._postings.add_words(np.array(rows, np.intp), many)
         self._length.data[rows] = lengths
         self._total_length += int(lengths.sum())
         return rows
 
-    def _show(self, row: int, packed: bytes, space: str, vector: bytes | None) -> None:
-        """Write what a row shows and its vector."""
-        self._packed[row] = packed
+    def _show(
+        self, rows: Sequence[int], packed: Sequence[bytes], vectors: Sequence[tuple[str, bytes | None]]
+    ) -> None:
+        """Write what rows show and their vectors, each with its space."""
+        for row, shown in zip(rows, packed, strict=True):
+            self._packed[row] = shown
         if self._vectors is not None:
-            self._vectors.put(row, vector if space == self._space else None)
+            own = [vector if space == self._space else None for space, vector in vectors]
+            self._vectors.put(rows, own)
 
     def settle(self) -> None:
         """Make what was written ready for searching; otherwise the next search does."""
@@ -200,7 +220,7 @@ class TextIndex:
         self._clear(row)
         self._packed[row], self._uuids[row] = b"", ""
         if self._vectors is not None:
-            self._vectors.put(row, None)
+            self._vectors.put([row], [None])
         self._free.append(row)
 
     def _new_row(self, uuid: str) -> int:

@@ -131,14 +131,14 @@ class VectorColumn:
         """Make room for `rows` rows."""
         self._column.reserve(rows)
 
-    def put(self, row: int, vector: bytes | None) -> None:
-        """Set a row from little-endian float32; without a vector of the right length the row has none."""
-        if vector is not None and len(vector) == 4 * self._dimension:
-            self._column.data[row] = np.frombuffer(vector, "<f4")
-        else:
-            self._column.data[row] = 0
+    def put(self, rows: Sequence[int], vectors: Sequence[bytes | None]) -> None:
+        """Set rows from little-endian float32; without a vector of the right length a row has none."""
+        none = bytes(4 * self._dimension)
+        right = [none if each is None or len(each) != len(none) else each for each in vectors]
+        numbers = np.frombuffer(b"".join(right), "<f4")
+        self._column.data[list(rows)] = numbers.reshape(len(rows), self._dimension)
         if self._codes is not None:
-            self._uncoded.add(row)
+            self._uncoded.update(rows)
 
     def settle(self, rows: int) -> None:
         """Code what was written, if there are rows enough; the next search would do it too."""

@@ -225,7 +225,7 @@ class World:
             if self.indexed.get(uuid) is not fact:
                 row = self.rows.setdefault(uuid, len(self.rows))
                 self.columns.reserve(len(self.rows))
-                self.columns.put(row, fact)
+                self.columns.put([row], [fact])
                 self.indexed[uuid] = fact
         for uuid in self.indexed.keys() - self.graph.facts.keys():
             self.columns.clear(self.rows[uuid])

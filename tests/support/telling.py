@@ -139,8 +139,7 @@ class World:
         facts = await self.facts()
         columns = FactColumns()
         columns.reserve(len(facts))
-        for row, fact in enumerate(facts):
-            columns.put(row, fact)
+        columns.put(range(len(facts)), facts)
         filters = Filters(true_at_ms=_on(valid), known_at_ms=known_ms)
         kept = columns.fulfilling(len(facts), filters, self.clock.ms)
         return sorted(fact.fact for fact, stands in zip(facts, kept, strict=True) if stands)

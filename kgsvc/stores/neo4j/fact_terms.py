@@ -11,6 +11,10 @@ term_count    how many of the keys are terms
 shown         of an open fact: what a search shows (rows.shown_text)
 scope         of an open fact with a vector: group and space; in the vector index beside the vector
 
+On every RELATES_TO:
+
+words         the words of its keyword text, behind a checksum of that; an index in memory is made of them
+
 KgTerm counts by key the facts that hold it, open or past; KgGroup all `facts` and their `fact_terms`.
 
 The full-text index finds by keys that are the group's own, so its postings are too. How it weighs words
@@ -24,20 +28,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, LiteralString
+from zlib import crc32
 
 import numpy as np
 from neo4j.vector import Vector
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead
-from kgsvc.domain.model.graph import Entity, Fact, own_text
-from kgsvc.domain.text import GroupKeys
+from kgsvc.domain.model.graph import Entity, Fact, keyword_text, own_text
+from kgsvc.domain.text import TOKENISER_VERSION, GroupKeys, words
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import shown_fact, shown_text, visible_at
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
-# Columns 17 to 20 of a fact's row, after those of SET_FACT. A new vector comes later.
+# Columns 17 to 21 of a fact's row, after those of SET_FACT. A new vector comes later.
 SET_TERMS: LiteralString = """
-    SET r.terms = row[17], r.past_terms = row[18], r.term_count = row[19],
+    SET r.words = row[21], r.terms = row[17], r.past_terms = row[18], r.term_count = row[19],
         r.scope = CASE WHEN row[17] IS NOT NULL THEN $p.scope + r.space END, r.shown = row[20]
     """
 
@@ -126,6 +131,27 @@ def numbers(vector: bytes | None, *, packed: bool) -> Vector | list[float] | Non
     return Vector(values.astype(">f4").tobytes(), "f32") if packed else values.tolist()
 
 
+def checked_words(fact: Fact) -> bytes:
+    """What is stored as a fact's words. The checksum tells them from those of another text: a server of an
+    earlier version changes texts and leaves words alone, and so does renaming an entity."""
+    text = keyword_text(fact)
+    return _checksum(text) + words(text)
+
+
+def words_of(fact: Fact, stored: bytes | None) -> bytes | None:
+    """The words that are stored with a fact, if they are those of its text."""
+    if stored is None or stored[:_CHECKSUM_BYTES] != _checksum(keyword_text(fact)):
+        return None
+    return stored[_CHECKSUM_BYTES:]
+
+
+_CHECKSUM_BYTES = 4
+
+
+def _checksum(text: str) -> bytes:
+    return crc32(text.encode("utf-8", "surrogatepass"), TOKENISER_VERSION).to_bytes(_CHECKSUM_BYTES, "little")
+
+
 def renamed_row(keys: GroupKeys, entity: Entity) -> dict[str, Any]:
     """A renamed entity, and what its facts are found by from now on."""
     named = keys.of_text(entity.name).keys
@@ -151,6 +177,9 @@ class TermChanges:
 
     def row(self, fact: Fact) -> list[Any]:
         """Parameters of SET_TERMS."""
+        return [*self._terms(fact), checked_words(fact)]
+
+    def _terms(self, fact: Fact) -> list[Any]:
         if not self._indexed:
             return [None, None, None, None]
         text, length = self._written[fact.uuid]
@@ -261,13 +290,13 @@ class ColdSearch(Base):
         """One round trip; more only where many candidates are not visible (yet, or no more)."""
         if asked.vector is not None and len(asked.vector) > 4 * MOST_NUMBERS:
             return None
-        words = _Words(group_id, asked)
+        asked_words = _Words(group_id, asked)
         values = numbers(asked.vector, packed=self._vectors_indexed)
         statement = _WORDS_ALONE if values is None else _INDEXED if self._vectors_indexed else _EXACT
         parameters = {
             "group_id": group_id,
-            "keys": list(words.asked),
-            "query": words.query,
+            "keys": list(asked_words.asked),
+            "query": asked_words.query,
             "vector": values,
             "scope": scope(group_id, asked.space),
             "space": asked.space,
@@ -280,7 +309,7 @@ class ColdSearch(Base):
             rows = await self._run(statement, **parameters, words=limits[0], near=limits[1])
             if not rows:
                 return None
-            found = await _found(GroupHead(group_id, *rows[0][0]), rows[0], words.asked, asked.now_ms)
+            found = await _found(GroupHead(group_id, *rows[0][0]), rows[0], asked_words.asked, asked.now_ms)
             wider = _wider(limits, rows[0][4], (found.keyword, found.semantic), asked.count)
             if wider == limits:
                 return found
@@ -309,10 +338,10 @@ def _wider(
     ]
 
 
-async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: int) -> FactCandidates:
+async def _found(head: GroupHead, row: Row, by_key: Mapping[str, str], now_ms: int) -> FactCandidates:
     keyword: list[FactCandidate] = []
     semantic: list[FactCandidate] = []
-    keys = frozenset(words)
+    keys = frozenset(by_key)
     for number, (lists, shown, source_name, target_name, terms, length, score, vector) in enumerate(row[4]):
         if shown is None:
             continue  # removed or closed meanwhile
@@ -322,7 +351,7 @@ async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: in
         show = partial(shown_fact, shown, head.group_id, (source_name, target_name))
         if lists % 2 and terms:
             held = terms.split()
-            counts = {words[key]: held.count(key) for key in keys.intersection(held)}
+            counts = {by_key[key]: held.count(key) for key in keys.intersection(held)}
             keyword.append(FactCandidate(uuid, show, counts, length, vector))
         if lists > 1:
             semantic.append(FactCandidate(uuid, show, vector=vector, cosine=2 * score - 1))
@@ -332,7 +361,7 @@ async def _found(head: GroupHead, row: Row, words: Mapping[str, str], now_ms: in
         head=head,
         facts=row[1],
         total_length=row[2],
-        frequencies={words[key]: facts for key, facts in row[3] if facts > 0},
+        frequencies={by_key[key]: facts for key, facts in row[3] if facts > 0},
         keyword=tuple(keyword),
         semantic=tuple(semantic),
     )

@@ -7,7 +7,7 @@ Cypher the variables are e (Episodic), n (Entity), r (RELATES_TO), i (KgItem).
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -153,15 +153,48 @@ def fact_of(row: Row) -> Fact:
 
 
 def _fact(row: Row, detail: dict[str, Any]) -> Fact:
-    values = dict(zip(_FACT_COLUMNS, row[:12], strict=True)) | detail
-    for end in ("invalid_ms", "expired_ms"):
-        values[end] = None if values[end] == NEVER else values[end]
-    values["kind"], values["polarity"] = FactKind(detail["kind"]), Polarity(detail["polarity"])
-    values["episodes"], values["keywords"] = tuple(row[11]), tuple(detail["keywords"])
-    values["evidence"] = tuple(Evidence(*piece) for piece in detail["evidence"])
-    values["closures"] = tuple(Closure(*piece) for piece in detail.get("closures", ()))
-    values["beliefs"] = tuple(Belief(*piece) for piece in detail.get("beliefs", ()))
-    return Fact(**values)
+    """Field by field: groups are loaded from here, and a fact takes a third of the time so."""
+    uuid, group_id, name, text, source, target, source_name, target_name, slot, *ends, episodes = row[:12]
+    invalid_ms, expired_ms = (None if end == NEVER else end for end in ends)
+    rare = {name: detail[name] for name in _RARE & detail.keys()}
+    if rare:
+        rare |= {name: tuple(kind(*piece) for piece in rare.get(name, ())) for name, kind in _PIECES.items()}
+    return Fact(
+        uuid,
+        group_id,
+        name,
+        text,
+        source,
+        target,
+        source_name,
+        target_name,
+        created_ms=detail["created_ms"],
+        reference_ms=detail["reference_ms"],
+        slot=slot,
+        fact_key=detail["fact_key"],
+        valid_ms=detail["valid_ms"],
+        invalid_ms=invalid_ms,
+        expired_ms=expired_ms,
+        kind=_KINDS[detail["kind"]],
+        polarity=_POLARITIES[detail["polarity"]],
+        qualifiers=detail["qualifiers"],
+        keywords=tuple(detail["keywords"]),
+        weight=detail["weight"],
+        episodes=tuple(episodes),
+        evidence=tuple([Evidence(*piece) for piece in detail["evidence"]]),
+        expired_by_fact=detail["expired_by_fact"],
+        expired_by_episode=detail["expired_by_episode"],
+        expired_reason=detail["expired_reason"],
+        invalid_before_ms=detail["invalid_before_ms"],
+        attributes=detail["attributes"],
+        **rare,
+    )
+
+
+_KINDS = {kind.value: kind for kind in FactKind}
+_POLARITIES = {polarity.value: polarity for polarity in Polarity}
+_PIECES: Mapping[str, Callable[..., Any]] = {"closures": Closure, "beliefs": Belief}
+_RARE = {*_UPDATED, *_PIECES, "asserted"}
 
 
 def fact_row(fact: Fact) -> list[Any]:

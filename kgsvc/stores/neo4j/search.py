@@ -8,6 +8,7 @@ from typing import LiteralString
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.fact_terms import words_of
 from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
 from kgsvc.stores.search_protocol import (
     PROOFS,
@@ -150,7 +151,7 @@ _CHANGES: LiteralString = """
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, <FACT>]) AS facts
+        RETURN collect([r.space, r.vector, r.words, <FACT>]) AS facts
     }
     CALL (epoch, upto_rev) {
         MATCH (t:KgTombstone)
@@ -235,7 +236,7 @@ class Search(Base):
         record, upto_rev, removed, _facts = rows[0]
         facts: list[IndexedFact] = []
         for *_repeated, found in rows:
-            facts += [IndexedFact(fact_of(row[2:]), row[0] or "", row[1]) for row in found]
+            facts += map(_fact, found)
             await asyncio.sleep(0)
         present = {indexed.fact.uuid for indexed in facts}
         head = GroupHead(group_id, *record)
@@ -246,6 +247,12 @@ class Search(Base):
             upto_rev=upto_rev,
             more=upto_rev < head.rev,
         )
+
+
+def _fact(row: Row) -> IndexedFact:
+    space, vector, words, *columns = row
+    fact = fact_of(columns)
+    return IndexedFact(fact, space or "", vector, words_of(fact, words))
 
 
 def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def _near(rng: random.Random) -> bytes:
 def _words(found: FactCandidates) -> list[tuple[object, ...]]:
     index, by_uuid = GroupIndex("g"), {each.uuid: each for each in found.keyword}
     for each in found.keyword:
-        index.add(IndexedFact(each.show()), each.counts, each.length)
+        index.add([IndexedFact(each.show())], [(each.counts, each.length)])
     index.whole = Whole(found.facts, found.frequencies, found.total_length)
     ranked = index.by_keyword(parse(QUERY), np.ones(index.rows, np.bool_), COUNT)
     candidates = ((low, by_uuid[uuid]) for low, uuid, _ in ranked)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.search import group_index
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.query import parse
+from kgsvc.search.text_index import MANY
 from kgsvc.search.topk import Ranked
 from kgsvc.stores.conformance.samples import fact, pair, tombstone, write
 from kgsvc.stores.embedded import EmbeddedStore
@@ -50,7 +50,7 @@ async def _follow(store: EmbeddedStore, stored: GroupIndex, read: GroupIndex, at
         read.apply(_without_words(changes))
         more = changes.more
     assert _all(stored) == _all(read)
-    assert len(stored) == len(read) > group_index._MANY
+    assert len(stored) == len(read) > MANY
 
 
 def _without_words(changes: Changes) -> Changes:

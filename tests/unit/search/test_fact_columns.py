@@ -102,9 +102,7 @@ def inside(value: int | None, span: Span) -> bool:
 def test_filters_are_their_definition(rows: list[Fact], by: Filters) -> None:
     columns = FactColumns()
     columns.reserve(len(rows) + 1)
-    for row, one in enumerate(rows):
-        columns.put(row, one)
-    columns.put(len(rows), fact("gone"))
+    columns.put(range(len(rows) + 1), [*rows, fact("gone")])
     columns.clear(len(rows))
     found = columns.fulfilling(len(rows) + 1, by, NOW).tolist()
     assert found == [*(wanted(one, by) for one in rows), False], "a free row fulfils nothing"
@@ -114,7 +112,7 @@ def test_facts_touching_entities() -> None:
     columns = FactColumns()
     columns.reserve(3)
     for row, (source, target) in enumerate((("a", "b"), ("b", "c"), ("c", "d"))):
-        columns.put(row, fact(f"f{row}", source=source, target=target))
+        columns.put([row], [fact(f"f{row}", source=source, target=target)])
     assert columns.touching(3, {"b", "nobody"}).tolist() == [True, True, False]
     assert columns.touching(3, set()).tolist() == [False] * 3
 
@@ -140,7 +138,7 @@ def test_what_holds_now_follows_every_change_and_every_moment(
             assert columns.current(6, number).tolist() == expected
             columns.fulfilling(6, NONE, number)[:] = False  # what is handed out is the caller's
         elif what == "put":
-            columns.put(number, one)
+            columns.put([number], [one])
             held[number] = one
         else:
             columns.clear(number)
@@ -157,8 +155,8 @@ def wanted_at(one: Fact, at: int) -> bool:
 def test_between_two_moments_nothing_is_compared_again() -> None:
     columns = FactColumns()
     columns.reserve(2)
-    columns.put(0, fact("a", reference_ms=10, valid_ms=None, invalid_ms=90))
-    columns.put(1, fact("b", reference_ms=40, valid_ms=None))
+    a = fact("a", reference_ms=10, valid_ms=None, invalid_ms=90)
+    columns.put([0, 1], [a, fact("b", reference_ms=40, valid_ms=None)])
     assert columns.current(2, 50).tolist() == [True, True]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Current, "look", None)

@@ -1,11 +1,13 @@
 """The index of entities, episodes and communities: however it came about, it answers as a fresh one."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Source
+from kgsvc.search import text_index
 from kgsvc.search.episode_index import unpack_episode
 from kgsvc.search.fact_scope import Walk
 from kgsvc.search.filters import Filters
@@ -76,21 +78,36 @@ rows = st.one_of(
     st.builds(episode, uuids, texts, st.lists(uuids, unique=True, max_size=3).map(tuple)),
     st.builds(chunk, uuids, texts, st.lists(uuids, unique=True, max_size=3).map(tuple)),
 )
+
+
+def which(row: IndexedEntity | IndexedEpisode) -> tuple[type, str]:
+    """A page has each once."""
+    return type(row), row.entity.uuid if isinstance(row, IndexedEntity) else row.episode.uuid
+
+
 steps = st.lists(
-    st.tuples(st.lists(rows, max_size=3), st.sets(uuids, max_size=2), st.sets(uuids, max_size=2))
+    st.tuples(
+        st.lists(rows, max_size=3, unique_by=which),
+        st.sets(uuids, max_size=2),
+        st.sets(uuids, max_size=2),
+    )
 )
 
 
+@pytest.mark.parametrize("many", [text_index.MANY, 1], ids=["row by row", "sorted together"])
 @patient
 @given(steps)
 def test_however_it_came_about(
+    many: int,
     pages: list[tuple[list[IndexedEntity | IndexedEpisode], set[str], set[str]]],
 ) -> None:
     index = GroupTexts("g", SPACE, 4)
     entities: dict[str, IndexedEntity] = {}
     episodes: dict[str, IndexedEpisode] = {}
     for rev, (written, without, unsaid) in enumerate(pages, 1):
-        index.apply(page(rev, *written, removed_entities=tuple(without), removed_episodes=tuple(unsaid)))
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(text_index, "MANY", many)
+            index.apply(page(rev, *written, removed_entities=tuple(without), removed_episodes=tuple(unsaid)))
         for uuid in without:
             entities.pop(uuid, None)
         for uuid in unsaid:

@@ -21,7 +21,7 @@ def column(vectors: NDArray[np.float32]) -> VectorColumn:
     filled = VectorColumn(vectors.shape[1])
     for row, vector in enumerate(vectors):
         filled.reserve(row + 1)
-        filled.put(row, vector.tobytes())
+        filled.put([row], [vector.tobytes()])
     return filled
 
 
@@ -71,7 +71,7 @@ def test_only_rows_asked_for_and_only_positive_cosines() -> None:
 @pytest.mark.parametrize("bad", [None, b"", bytes(12), np.ones(3, np.float32).tobytes()])
 def test_a_vector_of_another_length_is_none(bad: bytes | None) -> None:
     held = column(np.array([[1, 0]], np.float32))
-    held.put(0, bad)
+    held.put([0], [bad])
     rows, _ = held.nearest(np.array([1, 0], np.float32), every(1), 10)
     assert rows.tolist() == []
 
@@ -81,7 +81,7 @@ def test_what_is_not_nearer_than_the_floor_is_no_candidate() -> None:
     column = VectorColumn(2)
     column.reserve(3)
     for row, vector in enumerate(vectors):
-        column.put(row, vector.tobytes())
+        column.put([row], [vector.tobytes()])
     query = np.array([1, 0], np.float32)
     rows, cosines = column.nearest(query, every(3), 2, min_cosine=0.7)
     assert sorted(zip(rows.tolist(), np.round(cosines, 6).tolist(), strict=True)) == [(0, 1.0), (1, 0.8)]
@@ -154,9 +154,9 @@ def test_codes_follow_what_is_written() -> None:
     held = column(vectors)
     first = best(held.nearest(query, every(4100), 5), 1)[0][1]
     size = held.nbytes
-    held.put(first, None)
+    held.put([first], [None])
     assert first not in held.nearest(query, every(4100), 5)[0]
-    held.put(17, query.tobytes())
+    held.put([17], [query.tobytes()])
     assert best(held.nearest(query, every(4100), 5), 1)[0][1] == 17
     assert held.nbytes == size > 4100 * 8 * 5
 
