@@ -184,7 +184,7 @@ class _Finder:
         text, low = word.text, word.low
         if not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)):
             return False
-        if low in self.known:
+        if low in self.known or self._initials(at) > 1:
             return True
         if low in NEVER_NAMES or low in _POSTS or (low in STOP and not self._capital(at + 1)):
             return False
@@ -266,17 +266,35 @@ class _Finder:
         if self._capital(at) or (word.capital and word.low in CALENDAR and first < at - 1):
             two = given and word.low in self.known and last.low in self.known
             return 0 if two and f"{last.low} {word.low}" not in self.known else 1
-        if _inner_capital(word.text) and word.low not in STOP:
+        inner = _inner_capital(word.text) and word.low not in STOP
+        if inner or self._initials(at) or self._is_regnal(at):
             return 1
-        if word.text == "." and (len(last.text) == 1 or last.low in HONORIFICS) and self._capital(at + 1):
-            return 2
+        if word.text == "." and (len(last.text) == 1 or last.low in HONORIFICS):
+            return 2 if self._capital(at + 1) or self._initials(at + 1) else 0
         if (word.text == "&" or (word.text == "-" and word.start == last.end)) and self._capital(at + 1):
             return 2
         if word.low in _CONNECTORS:
             return self._connected(at)
         return 1 if not given and self._numbered(at) else 0
 
+    def _initials(self, at: int) -> int:
+        """How many initials stand before a name: the A of "John A. Smith" is no article."""
+        count = 0
+        while self._low(at + 1) == "." and len(self.words[at].text) == 1 and self.words[at].text.isupper():
+            at += 2
+            count += 1
+        return count if self._capital(at) and self._low(at) not in STOP else 0
+
+    def _is_regnal(self, at: int) -> bool:
+        """The I of "Charles I of Spain" and "Boris I the Great", which is nobody speaking."""
+        following = self.words[at + 1 : at + 3]
+        told = len(following) == 2 and following[0].low in ("of", "the") and following[1].capital
+        return told and self.words[at].text == "I"
+
     def _connected(self, at: int) -> int:
+        if self.words[at].low == "the":  # "Charles the Great", but not "Ann the NDA"
+            epithet = self.words[at + 1] if at + 1 < len(self.words) else self.words[at]
+            return 2 if epithet.capital and not epithet.text.isupper() and epithet.low not in CALENDAR else 0
         for width in (1, 2):
             if self._capital(at + width):
                 return width + 1
