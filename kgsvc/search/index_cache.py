@@ -188,17 +188,15 @@ class IndexCache:
             for part in parts:
                 async with entry.lock:
                     await self._look(entry, part)
-                more, pause_s = True, _HEAD_START_S
+                more, pause_s, asked = True, _HEAD_START_S, self._asked
                 while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
-                    if self._serving and not entry.awaited:
+                    if (self._serving or self._asked > asked) and not entry.awaited:
                         await self._rest(pause_s)
                     asked, began = self._asked, asyncio.get_running_loop().time()
                     async with entry.lock:
                         more = await self._page(entry, part, head, pages)
                     self._account(entry)
-                    pause_s = asyncio.get_running_loop().time() - began
-                    if more and not entry.awaited and self._asked > asked:
-                        await self._rest(rest_s(pause_s))
+                    pause_s = rest_s(asyncio.get_running_loop().time() - began)
 
     @contextmanager
     def serving(self) -> Iterator[None]:

@@ -161,7 +161,8 @@ class TextIndex:
 
     def _find_by(self, uuids: Sequence[str], texts: Sequence[str]) -> list[int]:
         """Let rows be found by the words of texts; which. What they show is written afterwards."""
-        if self.whole is None and len(uuids) >= MANY and not any(map(self._row_of.__contains__, uuids)):
+        fresh = len(set(uuids)) == len(uuids) >= MANY and self._row_of.keys().isdisjoint(uuids)
+        if fresh and self.whole is None:
             return self._add_many(uuids, list(map(words, texts)))
         return list(map(self._find_one_by, uuids, texts))
 

@@ -47,6 +47,7 @@ speak speaks speaking spoke learn learns learning learned study studies studying
 """)
 _ADJECTIVE_ENDINGS = ("ean", "ian", "ese", "ish")
 _ARTICLES = ("a", "an", "the")
+_NO_INITIALS = word_set("ps pps am pm nb us uk un eu dc ad bc")
 _SEVERAL = word_set("two three four five both several many all these those")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
 
@@ -184,7 +185,7 @@ class _Finder:
         text, low = word.text, word.low
         if not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)):
             return False
-        if low in self.known or self._initials(at) > 1:
+        if low in self.known or self._is_initialled(at):
             return True
         if low in NEVER_NAMES or low in _POSTS or (low in STOP and not self._capital(at + 1)):
             return False
@@ -267,7 +268,7 @@ class _Finder:
             two = given and word.low in self.known and last.low in self.known
             return 0 if two and f"{last.low} {word.low}" not in self.known else 1
         inner = _inner_capital(word.text) and word.low not in STOP
-        if inner or self._initials(at) or self._is_regnal(at):
+        if inner or self._is_middle(at) or self._is_regnal(at):
             return 1
         if word.text == "." and (len(last.text) == 1 or last.low in HONORIFICS):
             return 2 if self._capital(at + 1) or self._initials(at + 1) else 0
@@ -278,23 +279,47 @@ class _Finder:
         return 1 if not given and self._numbered(at) else 0
 
     def _initials(self, at: int) -> int:
-        """How many initials stand before a name: the A of "John A. Smith" is no article."""
+        """How many initials stand at `at` and before a name."""
         count = 0
         while self._low(at + 1) == "." and len(self.words[at].text) == 1 and self.words[at].text.isupper():
             at += 2
             count += 1
         return count if self._capital(at) and self._low(at) not in STOP else 0
 
+    def _is_initialled(self, at: int) -> bool:
+        """Whether a name begins with several initials: "A. A. Milne", but not "P. S. Tell Anna"."""
+        count = self._initials(at)
+        letters = "".join(self._low(each) for each in range(at, at + 2 * count, 2))
+        name = self._low(at + 2 * count)
+        ordinary = FORMS.get(name) is not None or name in VAGUE or self._is_ordinary(name)
+        return count > 1 and letters not in _NO_INITIALS and not ordinary
+
+    def _is_middle(self, at: int) -> bool:
+        """Whether this is the A of "John A. Smith": no article, nor that of "Vitamin A. Anna took it"."""
+        before = self.words[at - 1].low
+        given = before in self.known or folded(before) in GIVEN_NAMES
+        return given and self._initials(at) > 0 and self._low(at + 2) not in GIVEN_NAMES
+
     def _is_regnal(self, at: int) -> bool:
-        """The I of "Charles I of Spain" and "Boris I the Great", which is nobody speaking."""
-        following = self.words[at + 1 : at + 3]
-        told = len(following) == 2 and following[0].low in ("of", "the") and following[1].capital
-        return told and self.words[at].text == "I"
+        """Whether this is the I of "Charles I of Spain" and "Boris I the Tall", who is nobody speaking."""
+        if self.words[at].text != "I" or self._is_ordinary(self.words[at - 1].low):
+            return False
+        return (self._low(at + 1) == "of" and self._capital(at + 2)) or self._is_epithet(at + 1)
+
+    def _is_epithet(self, at: int) -> bool:
+        """Whether "the" and one more word end a name: not so "the NDA", "the Germans", "the Great Gatsby"."""
+        if self._low(at) != "the" or at + 1 >= len(self.words):
+            return False
+        word, behind = self.words[at + 1], self.words[at + 2 : at + 3]
+        if not word.capital or word.text.isupper() or (behind and behind[0].capital):
+            return False
+        return word.low == "great" or (self._capital(at + 1) and word.low.removesuffix("s") not in DEMONYMS)
 
     def _connected(self, at: int) -> int:
-        if self.words[at].low == "the":  # "Charles the Great", but not "Ann the NDA"
-            epithet = self.words[at + 1] if at + 1 < len(self.words) else self.words[at]
-            return 2 if epithet.capital and not epithet.text.isupper() and epithet.low not in CALENDAR else 0
+        if self._low(at) == "the":
+            following = self.words[at + 1 : at + 2]
+            if following and (following[0].text.isupper() or following[0].low == "great"):
+                return 2 if self._is_epithet(at) else 0
         for width in (1, 2):
             if self._capital(at + width):
                 return width + 1

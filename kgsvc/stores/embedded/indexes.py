@@ -225,17 +225,30 @@ _FEW = 500
 def _between(db: apsw.Connection, source_id: int, target_id: int, limit: int) -> list[Any]:
     """The latest open facts from one entity to another. Those of the end that has fewer are looked through,
     in its index alone: an index of pairs would be one more page to write for each new fact."""
-    most_of_source = """
-        SELECT count(*) FROM (SELECT 1 FROM facts INDEXED BY facts_of_source
-            WHERE source_id = ? AND expired_ms IS NULL LIMIT ?)
-        """
-    by_target = one_row(db, most_of_source, (source_id, _FEW))[0] == _FEW
     sql = f"""
-        SELECT id FROM facts INDEXED BY {"facts_of_target" if by_target else "facts_of_source"}
+        SELECT id FROM facts INDEXED BY {_smaller_end(db, source_id, target_id)}
         WHERE source_id = ? AND target_id = ? AND expired_ms IS NULL
         ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC LIMIT ?
         """
     return column(db, sql, (source_id, target_id, limit))
+
+
+def _smaller_end(db: apsw.Connection, source_id: int, target_id: int) -> str:
+    """The index of the end that has fewer open facts, or about as many. Both are counted as far as the
+    smaller one goes."""
+    most = _FEW
+    while True:
+        for index, end, entity_id in (
+            ("facts_of_source", "source_id", source_id),
+            ("facts_of_target", "target_id", target_id),
+        ):
+            counting = f"""
+                SELECT count(*) FROM (SELECT 1 FROM facts INDEXED BY {index}
+                    WHERE {end} = ? AND expired_ms IS NULL LIMIT ?)
+                """
+            if one_row(db, counting, (entity_id, most))[0] < most:
+                return index
+        most *= 4
 
 
 def _labels_of_targets(db: apsw.Connection, fact_ids: Iterable[int]) -> dict[str, tuple[str, ...]]:

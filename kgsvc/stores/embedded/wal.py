@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import apsw
@@ -29,8 +29,8 @@ class Wal:
     """
 
     def __init__(self, directory: Path, db: apsw.Connection, busy: BusyHandler) -> None:
-        self._path = directory / FILE_NAME
         self._db = db
+        self._beside_db = apsw.Connection(str(directory / FILE_NAME), flags=apsw.SQLITE_OPEN_READWRITE)
         self._busy = busy
         self._page_bytes: int = db.pragma("page_size")
         self._copied = 0  # bytes up to where the last checkpoint began
@@ -38,7 +38,6 @@ class Wal:
         self._beside = 0  # checkpoints since the log began anew
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="kgsvc-store-checkpoint")
         self._running: Future[None] | None = None
-        self._connection: apsw.Connection | None = None  # of the thread
         self.nbytes = 0
         db.set_wal_hook(self._note)
 
@@ -48,15 +47,15 @@ class Wal:
         if self.nbytes - self._copied < due:
             return
         if self._beside < _CHECKPOINTS_BESIDE and self.nbytes <= _LONG_BYTES:
-            if self._running is None or self._running.done():
-                self._running = self._pool.submit(self._copy)
-                self._beside += 1
-                self._copied, self._largest = self.nbytes, 0
-            return
-        self._wait()
-        if self.nbytes > _LONG_BYTES:
+            if self._running is not None and not self._running.done():
+                return
+            with contextlib.suppress(RuntimeError):  # no thread can be had now
+                self._running = self._pool.submit(_checkpoint, self._beside_db)
+            self._beside += 1
+        elif self.nbytes > _LONG_BYTES:
             self.truncate()
         else:
+            self._wait()
             with contextlib.suppress(apsw.Error):
                 _checkpoint(self._db)
         self._copied, self._largest = self.nbytes, 0
@@ -68,14 +67,14 @@ class Wal:
         self._busy.patience_s = _TRUNCATE_PATIENCE_S
         with contextlib.suppress(apsw.Error):
             self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self.nbytes = self._copied = self._largest = self._beside = 0
         self._busy.patience_s = patience
-        self.nbytes = self._copied = self._largest = self._beside = 0
 
     def close(self) -> None:
         """Truncate it, and release the thread."""
         self.truncate()
-        self._pool.submit(self._release)
         self._pool.shutdown()
+        self._beside_db.close()
 
     def _note(self, _db: apsw.Connection, _name: str, pages: int) -> int:
         written = pages * self._page_bytes
@@ -87,18 +86,7 @@ class Wal:
 
     def _wait(self) -> None:
         if self._running is not None:
-            self._running.result()
-
-    def _copy(self) -> None:
-        with contextlib.suppress(apsw.Error):
-            if self._connection is None:
-                self._connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
-                self._connection.execute("PRAGMA synchronous = FULL")
-            _checkpoint(self._connection)
-
-    def _release(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+            wait([self._running])
 
 
 def _checkpoint(db: apsw.Connection) -> None:

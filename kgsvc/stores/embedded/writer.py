@@ -83,21 +83,19 @@ class Writer:
         return await future
 
     def _run(self) -> None:
-        try:
-            db = open_writer(self.directory, self._busy)
-        except (apsw.Error, OSError) as error:
-            self._give_up()
-            self._opened.set_exception(_opening_failed(error))
-            return
-        self.file = identity(self.directory)
-        wal = Wal(self.directory, db, self._busy)
-        self._opened.set_result(None)
-        try:
+        with contextlib.ExitStack() as ending:
+            ending.callback(self._give_up)
+            try:
+                db = open_writer(self.directory, self._busy)
+                ending.callback(db.close)
+                wal = Wal(self.directory, db, self._busy)
+                ending.callback(wal.close)
+            except (apsw.Error, OSError) as error:
+                self._opened.set_exception(_opening_failed(error))
+                return
+            self.file = identity(self.directory)
+            self._opened.set_result(None)
             self._serve(db, wal)
-        finally:
-            wal.close()
-            db.close()
-            self._give_up()
 
     def _give_up(self) -> None:
         """Nobody may wait for a thread that has ended."""

@@ -83,10 +83,10 @@ _WRITE: LiteralString = (
         UNWIND $p.renamed AS row
         <SEEK n:Entity row.uuid>
         CALL (n, row) {
-            MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.rev = $p.rev
+            MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.words = null, r.rev = $p.rev
         }
         CALL (n, row) {
-            MATCH (n)<-[r:RELATES_TO]-() SET r.target_name = row.name, r.rev = $p.rev
+            MATCH (n)<-[r:RELATES_TO]-() SET r.target_name = row.name, r.words = null, r.rev = $p.rev
         }
     }
     """

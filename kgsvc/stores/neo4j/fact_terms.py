@@ -133,7 +133,7 @@ def numbers(vector: bytes | None, *, packed: bool) -> Vector | list[float] | Non
 
 def checked_words(fact: Fact) -> bytes:
     """What is stored as a fact's words. The checksum tells them from those of another text: a server of an
-    earlier version changes texts and leaves words alone, and so does renaming an entity."""
+    earlier version changes texts and leaves words alone."""
     text = keyword_text(fact)
     return _checksum(text) + words(text)
 

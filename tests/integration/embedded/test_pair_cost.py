@@ -50,9 +50,9 @@ async def test_a_hub_of_a_pair_costs_nothing(
 
 
 async def test_the_latest_facts_of_two_hubs_are_found(store: EmbeddedStore) -> None:
-    some = others(0, _FEW)
-    facts = [(f"s{each.uuid}", (HUB, each)) for each in some]
+    some, some_more = others(0, _FEW), others(_FEW, 5 * _FEW)
+    facts = [(f"s{each.uuid}", (HUB, each)) for each in (*some, *some_more)]
     facts += [(f"t{each.uuid}", (each, RARE)) for each in some]
-    await told(store, (HUB, RARE, *some), [("p1", (HUB, RARE)), *facts, ("p2", (HUB, RARE))])
+    await told(store, (HUB, RARE, *some, *some_more), [("p1", (HUB, RARE)), *facts, ("p2", (HUB, RARE))])
     query = CandidateQuery(pairs=[("hub", "rare")], facts_per_pair=1)
     assert [each.uuid for each in (await store.candidates("g", query)).facts] == ["p2"]

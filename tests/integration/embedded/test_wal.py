@@ -1,9 +1,12 @@
 """The log of the writer: copied beside the writes, begun anew, cut off when nothing is written."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -137,3 +140,50 @@ async def test_a_failed_checkpoint_loses_nothing(
     reader = open_reader(tmp_path, BusyHandler(1.0))
     assert count(reader) == 60
     reader.close()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
+async def test_what_happens_to_the_thread_harms_no_write(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """It cannot be had, or a checkpoint in it fails in some other way."""
+    inline, submit = wal._checkpoint, ThreadPoolExecutor.submit
+
+    def broken(db: apsw.Connection) -> None:
+        if threading.current_thread().name.startswith("kgsvc-store-checkpoint"):
+            raise error
+        inline(db)
+
+    def no_thread(pool: Any, *work: Any) -> Any:
+        if pool._thread_name_prefix == "kgsvc-store-checkpoint":
+            raise error
+        return submit(pool, *work)
+
+    monkeypatch.setattr(wal, "_checkpoint", broken)
+    if isinstance(error, RuntimeError):
+        monkeypatch.setattr(ThreadPoolExecutor, "submit", no_thread)
+    for _ in range(60):
+        await writer.run(blob(1_000_000))
+    assert await size(tmp_path / FILE) > 30_000_000, "copied in the thread's stead"
+    assert await writer.run(count) == 60
+    async with asyncio.timeout(30):
+        await writer.close()
+
+
+async def test_a_log_that_a_reader_held_is_cut_off_once_it_goes(writer: Writer, tmp_path: Path) -> None:
+    def emptied() -> bool:
+        return (tmp_path / LOG).stat().st_size == 0
+
+    reader = open_reader(tmp_path, BusyHandler(1.0))
+    await writer.run(blob(1_000))
+    reader.execute("BEGIN")
+    assert count(reader) == 1
+    await writer.run(blob(1_000))
+    await asyncio.sleep(1.5)  # an idle writer has tried
+    assert not await asyncio.to_thread(emptied)
+    reader.execute("ROLLBACK")
+    reader.close()
+    async with asyncio.timeout(30):
+        while not await asyncio.to_thread(emptied):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    await writer.close()
