@@ -27,7 +27,7 @@ _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
 _BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
 _REST = 1  # times as long as a page took does such a load rest where others search, and at most
-_HEAD_START_S = 0.3  # before the first page, if a search does without an index; later as long as a page took
+_HEAD_START_S = 0.3  # before the first page, if a search does without an index; later see `rest_s`
 _LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
 
 
