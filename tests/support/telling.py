@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
@@ -55,17 +55,34 @@ class Saying:
 
     def extracted(self) -> Extraction:
         """As it is read."""
+        of_itself = self.source == self.target
         edge = ExtractedEdge(
             self.relation,
             self.text,
             "s",
-            "t",
+            "s" if of_itself else "t",
             valid_ms=_on(self.valid),
             invalid_ms=_on(self.invalid),
             kind=self.kind,
             polarity=self.polarity,
         )
-        return Extraction((ExtractedNode("s", self.source), ExtractedNode("t", self.target)), (edge,))
+        nodes = [ExtractedNode("s", self.source), ExtractedNode("t", self.target)]
+        return Extraction(tuple(nodes[:1] if of_itself else nodes), (edge,))
+
+
+def _joined(sayings: Sequence[Saying]) -> Extraction:
+    """All as one extraction. Names that occur in several are the same node."""
+    nodes: dict[str, ExtractedNode] = {}
+    edges: list[ExtractedEdge] = []
+    for said in sayings:
+        extraction = said.extracted()
+        names = {node.ref: node.name for node in extraction.nodes}
+        nodes |= {name: ExtractedNode(name, name) for name in names.values()}
+        edges += [
+            replace(edge, source_ref=names[edge.source_ref], target_ref=names[edge.target_ref])
+            for edge in extraction.edges
+        ]
+    return Extraction(tuple(nodes.values()), tuple(edges))
 
 
 class Judge:
@@ -113,17 +130,29 @@ class World:
 
     async def tell_at_once(self, *sayings: Saying) -> None:
         """One commit for all; it arrives when the last does."""
-        for said in sayings:
-            self.clock.ms = ms_of(said.now) if said.now else self.clock.ms + SECOND_MS
+        await self._tell([(said,) for said in sayings])
+
+    async def tell_in_one(self, *sayings: Saying) -> None:
+        """One episode that says all, on the day of the last one."""
+        await self._tell([sayings])
+
+    async def _tell(self, episodes: Sequence[Sequence[Saying]]) -> None:
+        told: dict[str, Extraction] = {}
+        for sayings in episodes:
+            last = sayings[-1]
+            self.clock.ms = ms_of(last.now) if last.now else self.clock.ms + SECOND_MS
             if self.judge is not None:
-                self.judge.sayings[said.text] = said
+                self.judge.sayings |= {said.text: said for said in sayings}
             uuid = f"{self.group}-e{self._told}"
             self._told += 1
-            await accepted(self.store, episode(self.group, uuid, reference_ms=ms_of(said.day)))
+            told[uuid] = _joined(sayings)
+            day_ms = max(ms_of(said.day) for said in sayings)
+            await accepted(self.store, episode(self.group, uuid, reference_ms=day_ms))
         lease = await leased(self.store, self.group)
         items = await self.store.start_items(lease, NOW, MANY, HUGE, ())
-        told = zip(items, sayings, strict=True)
-        await self._committer.commit(lease, [PreparedItem(i, Stage(s.extracted())) for i, s in told])
+        await self._committer.commit(
+            lease, [PreparedItem(item, Stage(told[item.episode.uuid])) for item in items]
+        )
         await self.store.release(lease)
 
     async def facts(self) -> list[Fact]:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.slots import NAME_PREFIX, Slot, names_of_ends
 from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Key, Row, SlotStatement
+from kgsvc.domain.facts.values import value_of
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import (
@@ -130,6 +131,7 @@ def statement_of(
         keywords=edge.keywords,
         weight=edge.weight,
         attributes=edge.attributes,
+        about=target.uuid if source.uuid != target.uuid else value_of(edge.fact, source.name, edge.name),
     )
     ends = polarity is Polarity.ENDS
     evidence = Evidence(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Key, Row, thinned
 from kgsvc.domain.facts.timeline import fold
+from kgsvc.domain.facts.values import value_of
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import (
     EARLIEST_MS,
@@ -180,14 +181,21 @@ def wording_of(fact: Fact) -> EdgeWording:
         keywords=fact.keywords,
         weight=fact.weight,
         attributes=fact.attributes,
+        about=_about(fact),
     )
+
+
+def _about(fact: Fact) -> str:
+    if fact.source_uuid != fact.target_uuid:
+        return fact.target_uuid
+    return value_of(fact.fact, fact.source_name, fact.name)
 
 
 def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     wording = wording_of(fact)
     return [
         EdgeStatement(
-            replace(wording, polarity=Polarity.ENDS, fact=evidence.said or fact.fact)
+            replace(wording, polarity=Polarity.ENDS, fact=evidence.said or fact.fact)  # about this row
             if evidence.says == ENDED
             else wording,
             evidence,

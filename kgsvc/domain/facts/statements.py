@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kgsvc.domain.facts.values import value_of
 from kgsvc.domain.model.graph import ENDED, LASTS, Closure, Evidence, FactKind, Polarity
 from kgsvc.domain.resolution.decisions import Place
 from kgsvc.domain.text import normalise
@@ -31,12 +32,17 @@ class EdgeWording:
     keywords: tuple[str, ...] = ()
     weight: float = 1.0
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    # What an end or a denial is about: the target, or of one thing alone the value ("": that of `fact`).
+    about: str = ""
     # Equal for statements that are duplicates of one another when their intervals overlap.
     key: Key = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         key = (normalise(self.fact), self.target_uuid, self.polarity.value)
         object.__setattr__(self, "key", key)  # asked for many times a statement
+        if not self.about:
+            value = value_of(self.fact, "", self.name) if self.is_property else self.target_uuid
+            object.__setattr__(self, "about", value)
 
     @property
     def is_property(self) -> bool:

@@ -5,9 +5,10 @@ and new, are sorted and folded anew. An earlier statement that arrives late ther
 
 - A statement equal in text to the open row joins it; another text closes the open row at its own start.
 - What is told as closed (both ends known) stands beside what is open and closes nothing.
-- The end of a relation closes the row of its target. Where no such row is known it is a row of its own, from
-  an unknown start (EARLIEST_MS) to that end; a start that comes to light later joins it.
-- A denial closes the row of the target it names, and stands itself until the relation is stated again.
+- The end of a relation closes the row of its target, of a property the row of its value (values.py). Where
+  no such row is known it is a row of its own, from an unknown start (EARLIEST_MS) to that end; a start that
+  comes to light later joins it.
+- A denial closes the row of the target or value that it names, and stands itself until that is stated again.
 - What was announced and then put off or called off before its time never held: its row is withdrawn.
 
 Contradictions that a model found become endings (plan.py). They take part in the fold at their own
@@ -38,41 +39,39 @@ class _Fold:
         self.negations: dict[str, Row] = {}
         self.latest: dict[Key, Row] = {}
         self.filled: dict[int, Row] = {}  # with withdrawn statements, in no order
-        self.of_target: dict[str, Row] = {}  # the latest row by which the relation holds, or held
+        self.of: dict[str, Row] = {}  # by target or value, the latest row by which it holds, or held
         self.early: list[Ending] = []  # that come before anything they could end
 
     def add(self, statement: EdgeStatement) -> None:
-        target, polarity = statement.wording.target_uuid, statement.wording.polarity
+        about, polarity = statement.wording.about, statement.wording.polarity
         if polarity is Polarity.ENDS:
             self._end(statement)
         elif polarity is Polarity.DENIES:
-            row = self._follow(self.negations.get(target), statement)
-            self.negations[target] = row
-            if statement.wording.is_property:  # another value of it may be right
-                return
-            self._close(self.of_target.get(target), row, statement)
-            if self.current is not None and self.current.wording.target_uuid == target:
+            row = self._follow(self.negations.get(about), statement)
+            self.negations[about] = row
+            self._close(self.of.get(about), row, statement)
+            if self.current is not None and self.current.wording.about == about:
                 self.current = None
         elif statement.closed and not _continues(self.current, statement):
             same = self.latest.get(statement.wording.key)
             if same is not None and same is not self.current and _continues(same, statement):
                 same.join(statement.evidence)
                 return
-            row = self.of_target[target] = self._row(statement)
+            row = self.of[about] = self._row(statement)
             self.closed.append(row)
         else:
-            self.current = self.of_target[target] = self._follow(self.current, statement)
-            for before in [*self.closed, self.negations.pop(target, None)]:
+            self.current = self.of[about] = self._follow(self.current, statement)
+            for before in [*self.closed, self.negations.pop(about, None)]:
                 self._close(before, self.current, statement)
             # What it has closed, or what was over by then, is of no concern to those that begin later.
             start = statement.evidence.start_ms
             self.closed = [row for row in self.closed if row.start_ms == start]
 
     def _end(self, statement: EdgeStatement) -> None:
-        """The end of the relation to a target."""
-        target, evidence = statement.wording.target_uuid, statement.evidence
+        """The end of the relation to a target, or of a value."""
+        about, evidence = statement.wording.about, statement.evidence
         current = self.current
-        row = current if current and current.wording.target_uuid == target else self.of_target.get(target)
+        row = current if current and current.wording.about == about else self.of.get(about)
         key = (statement.wording.key, EARLIEST_MS)
         if row is not None and row.asserted and not statement.asserted:
             row = self.rows.get(key)
@@ -80,7 +79,7 @@ class _Fold:
             wording = statement.wording.as_held
             row = Row(wording, EARLIEST_MS, [evidence], evidence.start_ms)
             self.rows[key] = row
-            self.of_target.setdefault(target, row)
+            self.of.setdefault(about, row)
             return
         row.take(evidence)
         if row.start_ms == evidence.start_ms and row.evidence[0].episode_uuid == evidence.episode_uuid:
@@ -144,7 +143,7 @@ class _Fold:
         were stated again, or they are about its end."""
         row = self.rows.get((withdrawn.wording.key, withdrawn.start_ms))
         if row is None and all(evidence.says == ENDED for evidence in withdrawn.evidence):
-            row = self.of_target.get(withdrawn.wording.target_uuid)
+            row = self.of.get(withdrawn.wording.about)
         if row is None:
             return False
         for evidence in withdrawn.evidence:
@@ -232,14 +231,14 @@ def _apart(
     for ending in retracting:
         known = untrue.get(ending.key, ending.closure)
         untrue[ending.key] = max(known, ending.closure, key=lambda each: (each.reference_ms, each))
-    by_target: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
+    told: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
     for each in statements:
-        by_target[each.wording.target_uuid].append(each)
-    withdrawals = {target: _Withdrawals(told) for target, told in by_target.items()}
+        told[each.wording.about].append(each)
+    withdrawals = {about: _Withdrawals(of_it) for about, of_it in told.items()}
     standing: list[EdgeStatement] = []
     rows: dict[tuple[Key, int], Row] = {}
     for each in statements:
-        by = withdrawals[each.wording.target_uuid].of(each) or _untrue(each, untrue)
+        by = withdrawals[each.wording.about].of(each) or _untrue(each, untrue)
         if by is None:
             standing.append(each)
         else:
@@ -264,18 +263,18 @@ def _untrue(each: EdgeStatement, found: Mapping[Key, Closure]) -> Closure | None
 def _used_up(withdrawn: Iterable[Row], standing: Sequence[EdgeStatement]) -> set[int]:
     """The ends, by id, that say no more than that something does not come: nothing held that they could end.
     They are kept with the first row that they withdraw."""
-    held: dict[str, int] = {}  # since when, by target
+    held: dict[str, int] = {}  # since when, by target or value
     for each in standing:
         if each.wording.polarity is Polarity.ASSERTS:
-            start, target = each.evidence.start_ms, each.wording.target_uuid
-            held[target] = min(start, held.get(target, start))
+            start, about = each.evidence.start_ms, each.wording.about
+            held[about] = min(start, held.get(about, start))
     ends = {id(each) for each in standing if each.wording.polarity is Polarity.ENDS}
     used: set[int] = set()
     for row in withdrawn:
         by = row.withdrawn_by
         if not isinstance(by, EdgeStatement) or id(by) not in ends or id(by) in used:
             continue
-        if held.get(by.wording.target_uuid, by.evidence.start_ms + 1) > by.evidence.start_ms:
+        if held.get(by.wording.about, by.evidence.start_ms + 1) > by.evidence.start_ms:
             row.take(by.evidence)
             used.add(id(by))
     return used
@@ -302,7 +301,7 @@ class _ByReference:
 
 
 class _Withdrawals:
-    """Which announcements about one target do not come, or come at another time, and by which statement."""
+    """Which announcements about one target or value do not come, or at another time, and by what."""
 
     def __init__(self, statements: Sequence[EdgeStatement]) -> None:
         asserts = [each for each in statements if each.wording.polarity is Polarity.ASSERTS]

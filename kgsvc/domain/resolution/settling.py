@@ -178,7 +178,11 @@ class _Settling:
         later meets it there."""
         own = stated.statement
         found = [each for each in ended if each[1].polarity is Polarity.ASSERTS]
-        if found and stated.slot not in (slot for slot, _ in found):
+        same = next((wording for slot, wording in found if slot == stated.slot), None)
+        if same is not None and same.is_property:  # the value that it ends, in whatever words
+            wording = replace(own.wording, about=same.about)
+            return replace(stated, statement=replace(own, wording=wording))
+        if found and same is None:
             slot, wording = found[0]
             wording = replace(wording, polarity=Polarity.ENDS, fact=own.wording.fact)
             return replace(stated, slot=slot, statement=replace(own, wording=wording))
@@ -190,11 +194,11 @@ class _Settling:
 
     def _holds(self, slot: str, end: EdgeWording) -> bool:
         return any(
-            fact.slot == slot and fact.target_uuid == end.target_uuid and fact.polarity is Polarity.ASSERTS
+            fact.slot == slot and fact.polarity is Polarity.ASSERTS and wording_of(fact).about == end.about
             for fact in self._view.facts
         ) or any(
             entry.slot == slot
-            and entry.statement.wording.target_uuid == end.target_uuid
+            and entry.statement.wording.about == end.about
             and entry.statement.wording.polarity is Polarity.ASSERTS
             for entry in self._settled
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import LiteralString
 
 import apsw
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.facts.mending import with_values_apart
 from kgsvc.domain.facts.slots import FORMER_END, with_folded_ends
-from kgsvc.domain.model.delta import Erased, GraphDelta, Guard
+from kgsvc.domain.model.delta import Erased, GraphDelta, Guard, SlotView
 from kgsvc.domain.model.erasures import GROUP_COUNTS
+from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.names.similarity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED
@@ -33,7 +36,14 @@ from kgsvc.stores.embedded.rows import (
     one_row,
     upsert,
 )
-from kgsvc.stores.embedded.schema import ENDS_SINCE, ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE, SCHEMA_VERSION
+from kgsvc.stores.embedded.schema import (
+    ENDS_SINCE,
+    ID_BITS,
+    MIGRATIONS,
+    NAME_TOKENS_SINCE,
+    SCHEMA_VERSION,
+    VALUES_SINCE,
+)
 from kgsvc.stores.embedded.writer import reading, writing
 from kgsvc.stores.protocol import StoreInfo
 
@@ -169,6 +179,8 @@ def _migrate(db: apsw.Connection) -> int:
         _fill_name_tokens(db)
     if 0 < version < ENDS_SINCE:
         fold_former_ends(db)
+    if 0 < version < VALUES_SINCE:
+        mend_values(db)
     if version == 0:
         made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
         db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)
@@ -194,10 +206,33 @@ def fold_former_ends(db: apsw.Connection) -> None:
     """Ends that earlier versions stored as facts of their own become part of the relations that ended."""
     for group_id in column(db, "SELECT group_id FROM groups ORDER BY gid"):
         slots = column(db, _FORMER_ENDS, (group_id, len(FORMER_END), FORMER_END))
-        if slots:
-            head = group_of(db, group_id).head
-            system_ms = head.last_ms + 1
-            facts = with_folded_ends(group_id, read_slots(db, group_id, list(slots)), system_ms)
+        _fold_again(db, group_id, list(slots), with_folded_ends)
+
+
+_FORMER_VALUES = """
+    SELECT DISTINCT slot FROM facts
+    WHERE gid = (SELECT gid FROM groups WHERE group_id = ?) AND source_id = target_id
+        AND evidence LIKE '%"ended"%'
+    """
+
+
+def mend_values(db: apsw.Connection) -> None:
+    """Former values that closed the present ones become rows of their own."""
+    for group_id in column(db, "SELECT group_id FROM groups ORDER BY gid"):
+        slots = column(db, _FORMER_VALUES, (group_id,))
+        _fold_again(db, group_id, list(slots), with_values_apart)
+
+
+Fold = Callable[[str, SlotView, int], tuple[Fact, ...]]
+_SLOTS = 500  # that are read and written together
+
+
+def _fold_again(db: apsw.Connection, group_id: str, slots: Sequence[str], fold: Fold) -> None:
+    for start in range(0, len(slots), _SLOTS):
+        head = group_of(db, group_id).head
+        system_ms = head.last_ms + 1
+        facts = fold(group_id, read_slots(db, group_id, slots[start : start + _SLOTS]), system_ms)
+        if facts:
             apply_delta(db, GraphDelta(group_id, system_ms, facts=facts), Guard(head.rev, head.epoch))
 
 

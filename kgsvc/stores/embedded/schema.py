@@ -399,13 +399,16 @@ CREATE INDEX facts_of_target
     ON facts (target_id, expired_ms, coalesce(valid_ms, reference_ms), uuid, source_id);
 """
 
+_VALUES = "-- rows alone: admin.fold_again"
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST, _DETAIL, _HANGING, COMMUNITIES, _ONTOLOGIES, _NAME_TOKENS, _SPENT, _CLOSURES,
     _MERGES, _NAME_VECTORS, _TOLD, _TEXTS, _COMMUNITY_TEXTS, _FACT_WORDS, _WARNINGS, _OF_TARGET, _ENDS,
     _ERASURES,
     _REQUESTS, _DOCUMENTS, _QUOTAS, _PASSAGES, _ENDED, _EXPIRED, _PROOFS, _ENDS_OF_FACTS,
-    _OTHER_ENDS,
+    _OTHER_ENDS, _VALUES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older stores have none yet
 ENDS_SINCE = MIGRATIONS.index(_ENDS) + 1  # until then an end was a fact of its own
+VALUES_SINCE = MIGRATIONS.index(_VALUES) + 1  # until then an end closed any value of its thing

@@ -21,6 +21,7 @@ from kgsvc.stores.neo4j.schema import (
     MIGRATIONS,
     NAME_TOKENS_SINCE,
     SCHEMA_VERSION,
+    VALUES_SINCE,
 )
 from kgsvc.stores.neo4j.upgrading import Upgrading
 from kgsvc.stores.protocol import StoreInfo
@@ -196,6 +197,8 @@ class Admin(Upgrading, Erasures):
                 await self.fill_name_tokens()
             if 0 < version < ENDS_SINCE:
                 await self.fold_former_ends()
+            if 0 < version < VALUES_SINCE:
+                await self.mend_values()
             await tx.run(
                 _SCHEMA_SET,
                 version=SCHEMA_VERSION,

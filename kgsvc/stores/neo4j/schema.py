@@ -210,6 +210,8 @@ _EXPIRED: tuple[LiteralString, ...] = (
     " ON (r.group_id, r.epoch, r.expired_ms)",
 )
 
+_VALUES: tuple[LiteralString, ...] = ()  # rows alone: upgrading.mend_values
+
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _FIRST,
     _NAMES,
@@ -230,7 +232,9 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     _QUOTAS,
     _ENDED,
     _EXPIRED,
+    _VALUES,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 NAME_TOKENS_SINCE = MIGRATIONS.index(_NAME_TOKENS) + 1  # names of older databases have none yet
 ENDS_SINCE = MIGRATIONS.index(_ENDS) + 1  # until then an end was a fact of its own
+VALUES_SINCE = MIGRATIONS.index(_VALUES) + 1  # until then an end closed any value of its thing

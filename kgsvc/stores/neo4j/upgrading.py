@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import LiteralString
 
 from kgsvc.domain.errors import RevisionChanged
+from kgsvc.domain.facts.mending import with_values_apart
 from kgsvc.domain.facts.slots import FORMER_END, with_folded_ends
-from kgsvc.domain.model.delta import GraphDelta, Guard
+from kgsvc.domain.model.delta import GraphDelta, Guard, SlotView
+from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.names.similarity import name_terms
 from kgsvc.stores.neo4j.apply import Apply
+from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.graph import Graph
 
 # Names written before schema 4 have no tokens: they are read a page at a time.
@@ -40,6 +43,13 @@ _FORMER_ENDS: LiteralString = """
     WITH DISTINCT g.group_id AS group_id, r.slot AS slot
     RETURN group_id, slot ORDER BY group_id, slot
     """
+_FORMER_VALUES: LiteralString = """
+    MATCH (n:Entity)-[r:RELATES_TO]->(n) WHERE r.detail CONTAINS '"ended"'
+    MATCH (g:KgGroup {group_id: r.group_id}) WHERE g.epoch = r.epoch
+    WITH DISTINCT g.group_id AS group_id, r.slot AS slot
+    RETURN group_id, slot ORDER BY group_id, slot
+    """
+Fold = Callable[[str, SlotView, int], tuple[Fact, ...]]
 _SLOTS = 100  # that are folded in one transaction
 
 
@@ -61,20 +71,28 @@ class Upgrading(Graph, Apply):
             group, key = (named[-1][0], named[-1][2]) if named else (group, key)
 
     async def fold_former_ends(self) -> None:
-        """Ends that were facts of their own become part of the relations that ended. Each transaction leaves
-        whole slots: what is left when it is cut short is found by the next call. Raises StoreUnavailable."""
-        found = await self._run(_FORMER_ENDS, prefix=FORMER_END)
+        """Ends that were facts of their own become part of the relations that ended. Raises
+        StoreUnavailable."""
+        await self._fold_all(await self._run(_FORMER_ENDS, prefix=FORMER_END), with_folded_ends)
+
+    async def mend_values(self) -> None:
+        """Former values that closed the present ones become rows of their own. Raises StoreUnavailable."""
+        await self._fold_all(await self._run(_FORMER_VALUES), with_values_apart)
+
+    async def _fold_all(self, found: Sequence[Row], fold: Fold) -> None:
+        """Slots, by group. Each transaction leaves whole slots: what is left when it is cut short is found
+        by the next call."""
         for group_id, rows in groupby(found, key=itemgetter(0)):
             slots = [slot for _, slot in rows]
             for start in range(0, len(slots), _SLOTS):
-                await self._fold(group_id, slots[start : start + _SLOTS])
+                await self._fold(group_id, slots[start : start + _SLOTS], fold)
 
-    async def _fold(self, group_id: str, slots: Sequence[str]) -> None:
+    async def _fold(self, group_id: str, slots: Sequence[str], fold: Fold) -> None:
         """Again for as long as others write the group between the reads and the write."""
         while True:
             head = (await self.names(group_id, ())).head
             system_ms = head.last_ms + 1
-            facts = with_folded_ends(group_id, await self.slots(group_id, slots), system_ms)
+            facts = fold(group_id, await self.slots(group_id, slots), system_ms)
             delta = GraphDelta(group_id, system_ms, facts=facts)
             try:
                 if facts:
