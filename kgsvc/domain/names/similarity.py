@@ -73,6 +73,8 @@ MIN_ENTROPY = 2.0  # bits a letter: "aaabbb" has 1, "boston" 2.25
 
 _ROUNDING = 1e-9
 _SMALL = frozenset({"and", "for", "of", "the"})
+_TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau"})
+_STEM = 3  # letters of a short form
 _INITIALS = 3  # words from which on a name may go by its initials
 _LONGEST = 64  # code points of a token
 _WORDS = re.compile(r"[^\W_]+")
@@ -112,6 +114,24 @@ def asked_tokens(name: str) -> frozenset[str]:
     """The tokens to look for: those of the name, of the full forms of nicknames in it and the reverse."""
     wider = {other for word in folded(name).split() for other in RELATED.get(word, ())}
     return name_tokens(name).union(*(tokens(other) for other in wider))
+
+
+def may_be_called(person: str, other: str) -> bool:
+    """Whether the letters of two names of people allow that they mean one: each part of the shorter, or an
+    initial or short form of it, is in the longer. Symmetric."""
+    one, two = ([w for w in folded(name).split() if w not in _TITLES] for name in (person, other))
+    short, full = sorted((one, two), key=len)
+    return bool(short) and all(any(_may_stand_for(part, word) for word in full) for part in short)
+
+
+def _may_stand_for(one: str, word: str) -> bool:
+    """Barney for Barnaby, Gus for Fergus, Ana for Anahera, J for John; either way round."""
+    short, full = sorted((one, word), key=len)
+    if full.startswith(short) or full in RELATED.get(short, ()) or short[:_STEM] == full[:_STEM]:
+        return True
+    letters = iter(full)
+    shortened = short[0] == full[0] and all(letter in letters for letter in short)
+    return len(short) >= _STEM and (short in full or shortened)
 
 
 @remembered(16_384)

@@ -11,7 +11,13 @@ from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key, slot_of
 from kgsvc.domain.names.meanings import BatchItem, renames_of, specific, types_differ
 from kgsvc.domain.names.namesakes import plain
-from kgsvc.domain.names.similarity import adds_figures, figures_conflict, numerals_differ
+from kgsvc.domain.names.similarity import (
+    adds_figures,
+    figures_conflict,
+    identities,
+    may_be_called,
+    numerals_differ,
+)
 from kgsvc.domain.resolution import comparing, questions
 from kgsvc.domain.resolution.comparing import ComparedFact, fitting
 from kgsvc.domain.resolution.decisions import (
@@ -70,11 +76,13 @@ class Inquiry:
     _peers: dict[str, list[str]] = field(default_factory=dict)
     _place_of: dict[str, Place] = field(default_factory=dict)
     _repetitions: dict[Place, BatchFact] = field(default_factory=dict)  # of words stated earlier in the batch
+    _new: dict[str, NewName] = field(default_factory=dict)  # `names` by key
     _renamed: dict[str, set[str]] = field(default_factory=dict)  # by name key, those at the other side
 
     def request(self, items: Sequence[BatchItem]) -> ResolutionRequest | None:
         """None: there is nothing to ask."""
         ordered = questions.in_order(items)
+        self._new = {new.key: new for new in self.names}
         for rename in renames_of(items):
             for key, other in (rename.keys, rename.keys[::-1]):
                 self._renamed.setdefault(key, set()).add(other)
@@ -237,8 +245,21 @@ class Inquiry:
         if decision is not None:
             found = self.view.by_key.get(name_key(decision.name))
             return frozenset({decision.uuid or (found.uuid if found else name_key(decision.name))})
-        near = {entity.uuid for entity in self._near.get(key, ())}
-        return frozenset({key, *near, *self._peers.get(key, ())})
+        return frozenset({key, *self._possible(key)})
+
+    def _possible(self, key: str) -> set[str]:
+        """What a new name may mean, as uuids and name keys. A person is compared with other people of whom
+        nothing in the names says so; their facts are not therefore its own."""
+        new = self._new.get(key)
+        if new is None:
+            return set()
+        known = {e.uuid: (e.name, *self.candidates.names.get(e.uuid, ())) for e in self._near.get(key, ())}
+        known |= {peer: (self._new[peer].name,) for peer in self._peers.get(key, ())}
+        if new.node.type != "Person":
+            return set(known)
+        same = {e.uuid for e in self._near.get(key, ()) if new.identities & identities(e.attributes).keys()}
+        same |= {peer for peer in known if peer in self._new and new.identities & self._new[peer].identities}
+        return same | {ref for ref, names in known.items() if any(may_be_called(new.name, n) for n in names)}
 
     def decisions(self, answers: Resolutions) -> Decisions:
         """What the answers mean, also where they say that something is new. Those about facts that repeat one

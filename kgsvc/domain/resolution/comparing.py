@@ -18,6 +18,7 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.domain.text import normalise, tokens
 
 MOST = (8, 8, 8, 6, 6, 3, 2)  # facts that one fact is compared with, up to each tier of likeliness
+MOST_OF_JOB = (12, 12, 12, 12, 6, 3, 2)  # where a job or membership begins or ends: much hangs on it
 OFFERED_CHARS = 3_000  # of their texts
 OVERLAP = 0.34  # of the distinctive words of the shorter of two facts, for them to be similar
 STRONG_OVERLAP = 0.6  # where they have no end in common, or are of two relations
@@ -30,6 +31,7 @@ _COMMON = frozenset(
         " january february march april may june july august september october november december"
     )
 )
+_JOB = re.compile(r"(?:^|_)(?:WORK|EMPLOY|MEMBER|JOB|HIRED|JOIN|BELONG|STUD|SERV)")
 _NO_WORD = re.compile("(?:19|20)[0-9]{2}|[^\x00-\x7f]")
 
 
@@ -64,6 +66,11 @@ class ComparedFact:
         return bool(self.sources & self.targets)
 
     @property
+    def sure(self) -> frozenset[str]:
+        """Its ends of which it is known what they mean."""
+        return frozenset[str]().union(*(ends for ends in (self.sources, self.targets) if len(ends) == 1))
+
+    @property
     def number(self) -> str:
         """Equal for what is offered once."""
         return repr(self.ref)
@@ -95,19 +102,20 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
     Those of its slot and between the same two come first; then the same relation of its source, and what
     hangs on a relation that ends, then of its target (a head: another source); then what allows one target
     only, for a target of its type; then similar words of either end; last another value of the same thing,
-    and similar words of the same relation. The further down, the fewer: MOST. `before` is ordered by time,
-    the latest first, and so are equals. What was announced with a start that moves is added.
+    and similar words of the same relation. Of equally likely ones those surely about the same come before
+    those about what a name may mean. The further down, the fewer: MOST. `before` is ordered by time, the
+    latest first, and so are equals. What was announced with a start that moves is added.
     """
-    ranked: list[tuple[int, float, ComparedFact]] = []
+    ranked: list[tuple[int, bool, float, ComparedFact]] = []
     for old in before:
         overlap = _overlap(old, new)
         if (tier := _tier(old, new, overlap)) is not None:
-            ranked.append((tier, -overlap, old))
+            ranked.append((tier, not (old.sure & new.sure), -overlap, old))
     found: list[ComparedFact] = []
-    room = OFFERED_CHARS
-    for tier, _, old in sorted(ranked, key=lambda each: each[:2]):
+    most, room = MOST_OF_JOB if _is_job(new) else MOST, OFFERED_CHARS
+    for tier, _, _, old in sorted(ranked, key=lambda each: each[:3]):
         room -= len(old.text)
-        if len(found) >= MOST[tier] or (room < 0 and found):
+        if len(found) >= most[tier] or (room < 0 and found):
             break
         found.append(old)
     return [*found, *_companions(new, found, before)]
@@ -143,8 +151,8 @@ def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
         return 0
     if old.relation == new.relation and old.sources & new.sources:
         return 1
-    happened = FactKind.EVENT in (old.kind, new.kind)
-    if old.relation == new.relation and old.targets & new.targets and not happened:
+    one_place = not _is_job(new) and FactKind.EVENT not in (old.kind, new.kind)
+    if old.relation == new.relation and old.targets & new.targets and one_place:
         return 2
     return _tier_of_neighbours(old, new, overlap)
 
@@ -167,6 +175,8 @@ def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) ->
             return 1
         if old.sources & new.sources and (ends or _takes_its_place(new, old)):
             return 3
+        if _is_job(new) and _goes_with_a_job(old, new):
+            return 3
         if new.relation == STATUS and not old.is_property:
             return 3
     # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
@@ -178,6 +188,20 @@ def _hangs_on(old: ComparedFact, new: ComparedFact) -> bool:
     somebody leaves, the way to a lesson that is given up."""
     named = new.about & frozenset(tokens(old.text))
     return bool(new.polarity is Polarity.ENDS and named and (old.sources | old.targets) & new.sources)
+
+
+def _is_job(new: ComparedFact) -> bool:
+    """Whether it tells of the beginning or end of a job or membership."""
+    changes = new.polarity is Polarity.ENDS or new.kind is FactKind.FUNCTIONAL
+    return changes and not new.is_property and _JOB.search(new.relation) is not None
+
+
+def _goes_with_a_job(old: ComparedFact, new: ComparedFact) -> bool:
+    """Whether it may change with the job: role, team and boss of the person, and whatever that leads."""
+    if not (old.sources | old.targets) & new.sources:
+        return False
+    personal = old.is_property or bool(old.targets & new.sources) or "Person" in old.types
+    return (personal and old.kind is FactKind.FUNCTIONAL) or _JOB.search(old.relation) is not None
 
 
 def _overlap(one: ComparedFact, other: ComparedFact) -> float:
