@@ -31,7 +31,7 @@ class ModelCandidates(ModelQueue):
         for source in told.union(query.sources):
             of_source = _latest(group, query.facts_per_source, source)
             facts |= {fact.uuid: fact for fact in of_source}
-        for target in set(query.targets):
+        for target in told.union(query.targets):
             of_target = [f for f in group.facts.values() if f.target_uuid == target and f.expired_ms is None]
             latest = sorted(of_target, key=_age, reverse=True)[: query.facts_per_target]
             facts |= {fact.uuid: fact for fact in latest}

@@ -185,7 +185,7 @@ class CandidateQuery:
     facts_per_source: int = 20
     facts_per_target: int = 10
     facts_per_pair: int = 10
-    told_per_token: int = 0  # of each token the first so many entities are sources too
+    told_per_token: int = 0  # of each token the first so many entities are sources and targets too
     uuids: Collection[str] = ()
     vectors: VectorsAfter | None = None
 

@@ -85,16 +85,16 @@ async def open_facts_are_found_by_source_and_pair(g: Scratch) -> None:
 
 
 async def facts_of_found_entities_come_with_them(g: Scratch) -> None:
-    """told_per_token: of each token the first entities count as sources too."""
+    """told_per_token: of each token the first entities count as sources and targets too."""
     ada, bob = await g.pair()
     other = g.entity("n-zoe", "Ada")
     await g.write(entities=(other,), names={"ada z": "n-zoe"})
-    first, second = fact("f1", ada, bob), fact("f2", other, bob)
-    await g.write(facts=(first, second))
+    first, second, third = fact("f1", ada, bob), fact("f2", other, bob), fact("f3", bob, ada)
+    await g.write(facts=(first, second, third))
     query = CandidateQuery(tokens=name_tokens("Ada"), told_per_token=1)
-    equal((await g.store.candidates(g.id, query)).facts, (first,), "candidates: of the first found")
+    equal((await g.store.candidates(g.id, query)).facts, (third, first), "candidates: of the first found")
     query = replace(query, told_per_token=9)
-    equal((await g.store.candidates(g.id, query)).facts, (second, first), "candidates: of all found")
+    equal((await g.store.candidates(g.id, query)).facts, (third, second, first), "candidates: of all found")
 
 
 async def entities_are_found_by_uuid(g: Scratch) -> None:

@@ -8,7 +8,7 @@ them alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import apsw
@@ -167,8 +167,8 @@ def candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> Nam
     by_token = _by_token(db, group.gid, query)
     uuids = {uuid for each in by_token.values() for uuid in each}.union(query.uuids)
     entities = {entity.uuid: entity for entity in entities_among(db, group.gid, uuids)}
-    sources = {uuid for each in by_token.values() for uuid in each[: query.told_per_token]}
-    ids = _fact_ids(db, group.gid, query, sorted(sources.union(query.sources)))
+    told = {uuid for each in by_token.values() for uuid in each[: query.told_per_token]}
+    ids = _fact_ids(db, group.gid, query, told)
     latest_first = """
         WHERE id IN (SELECT value FROM json_each(?))
         ORDER BY coalesce(valid_ms, reference_ms) DESC, uuid DESC
@@ -195,22 +195,22 @@ def _by_token(db: apsw.Connection, gid: int, query: CandidateQuery) -> dict[str,
     return {token: tuple(each) for token, each in uuids.items() if each}
 
 
-def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, sources: Iterable[str]) -> set[int]:
-    """The latest open facts of each source and of each target, and between each pair."""
+def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, told: Collection[str]) -> set[int]:
+    """The latest open facts of each source and of each target, and between each pair; `told` are both."""
     ids: set[int] = set()
     of_source = """
         SELECT f.id FROM facts f JOIN entities s ON s.id = f.source_id
         WHERE s.gid = ?1 AND s.uuid = ?2 AND f.expired_ms IS NULL
         ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
         """
-    for uuid in sources:
+    for uuid in sorted({*query.sources, *told}):
         ids.update(column(db, of_source, (gid, uuid, query.facts_per_source)))
     of_target = """
         SELECT f.id FROM facts f JOIN entities t ON t.id = f.target_id
         WHERE t.gid = ?1 AND t.uuid = ?2 AND f.expired_ms IS NULL
         ORDER BY coalesce(f.valid_ms, f.reference_ms) DESC, f.uuid DESC LIMIT ?3
         """
-    for uuid in sorted(set(query.targets)):
+    for uuid in sorted({*query.targets, *told}):
         ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
     ends = ids_of(db, "entities", gid, {uuid for pair in query.pairs for uuid in pair})
     for pair in sorted(set(query.pairs)):

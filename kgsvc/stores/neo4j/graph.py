@@ -162,10 +162,10 @@ _CANDIDATES: LiteralString = """
         }
         RETURN collect([[<ENTITY>], names]) AS entities
     }
-    WITH epoch, rev, by_token, entities, reduce(
-        all = $p.sources, row IN by_token | all + row[1][..$p.told_per_token]) AS sources
-    CALL (epoch, sources) {
-        UNWIND sources AS source
+    WITH epoch, rev, by_token, entities,
+        reduce(told = [], row IN by_token | told + row[1][..$p.told_per_token]) AS told
+    CALL (epoch, told) {
+        UNWIND $p.sources + told AS source
         WITH DISTINCT epoch, source
         CALL (epoch, source) {
             MATCH ()-[r:RELATES_TO]->()
@@ -176,8 +176,9 @@ _CANDIDATES: LiteralString = """
         }
         RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
     }
-    CALL (epoch) {
-        UNWIND $p.targets AS target
+    CALL (epoch, told) {
+        UNWIND $p.targets + told AS target
+        WITH DISTINCT epoch, target
         CALL (epoch, target) {
             MATCH ()-[r:RELATES_TO]->()
             USING INDEX SEEK r:RELATES_TO(target_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
