@@ -18,7 +18,7 @@ from kgsvc.domain.model.graph import ENDED, Evidence, Fact, Polarity
 
 
 def with_values_apart(group_id: str, view: SlotView, system_ms: int) -> tuple[Fact, ...]:
-    """What changes when ends stand with the values that they name. What a model found to end a row stays."""
+    """What changes when ends stand with the values that they name, where it is sure that they name others."""
     taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
     names = names_of_ends(view.facts)
     by_slot: defaultdict[str, list[Fact]] = defaultdict(list)
@@ -50,12 +50,13 @@ def strays_of(fact: Fact) -> list[Evidence]:
 
 
 def _differ(fact: Fact, said: str, at_once: bool) -> bool:
-    """Whether two values have nothing in common; where the row ended as it began, whether they differ."""
+    """Whether two values surely differ: they have no figure in common, or the row ended as it began. Words may
+    tell the end of a value without naming it."""
     own, other = (value_of(text, fact.source_name, relation_of(fact)) for text in (fact.fact, said))
     if not said or own == other:
         return False
-    apart = set(own.removeprefix("#").split()).isdisjoint(other.removeprefix("#").split())
-    return at_once or (apart and own.startswith("#") == other.startswith("#"))
+    figures = own.startswith("#") and other.startswith("#")
+    return at_once or (figures and set(own[1:].split()).isdisjoint(other[1:].split()))
 
 
 def _without(fact: Fact, strays: list[Evidence]) -> Fact:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.facts.mending import with_values_apart
 from kgsvc.domain.model.delta import SlotView
@@ -39,8 +41,9 @@ def test_an_end_that_a_model_found_stays() -> None:
     assert with_values_apart("g", SlotView((judged,)), NOW) == ()
 
 
-def test_an_end_in_words_that_share_some_stays() -> None:
+@pytest.mark.parametrize("said", ["Falcon cost 75 and 5 more.", "The regular rate is gone."])
+def test_an_end_that_may_be_of_the_value_stays(said: str) -> None:
     price = former_price("g")
     first, end = price.evidence
-    same = replace(price, invalid_ms=90, evidence=(first, replace(end, said="Falcon cost 75 and 5 more.")))
+    same = replace(price, invalid_ms=90, evidence=(first, replace(end, said=said)))
     assert with_values_apart("g", SlotView((same,)), NOW) == ()
