@@ -154,7 +154,8 @@ class Summariser(Model, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An entity and the facts that its summary is made of, a sentence each, the oldest first."""
+    """An entity and the facts that its summary is made of, a sentence each, in the order in which they began;
+    behind what has an end: when that is."""
 
     name: str
     types: tuple[str, ...]
@@ -172,8 +173,9 @@ class Retold:
 class SummaryWriter(Model, Protocol):
     """Writes short summaries of entities (spec 002)."""
 
-    async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
-        """All in one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
+    async def retell(self, group_id: str, subjects: Sequence[Subject], today_ms: int) -> Retold:
+        """All in one call of a model, as things are on that day. Raises StepError (ModelUnavailable,
+        ModelOutputInvalid)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,7 @@ class Rewriter:
             for draft in drafts
         ]
         try:
-            return await self._writer.retell(group_id, subjects)
+            return await self._writer.retell(group_id, subjects, self._clock.now_ms())
         except ModelUnavailable:
             raise
         except StepError as error:

@@ -50,8 +50,8 @@ def strays_of(fact: Fact) -> list[Evidence]:
 
 
 def _differ(fact: Fact, said: str, at_once: bool) -> bool:
-    """Whether two values surely differ: they have no figure in common, or the row ended as it began. Words may
-    tell the end of a value without naming it."""
+    """Whether two values surely differ: they have no figure in common, or the row ended as it began.
+    Words may tell the end of a value without naming it."""
     own, other = (value_of(text, fact.source_name, relation_of(fact)) for text in (fact.fact, said))
     if not said or own == other:
         return False

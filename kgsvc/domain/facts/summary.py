@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from kgsvc.domain.model.graph import Entity, Fact, Rewriting, SummaryPart
 from kgsvc.domain.model.keys import ASSERTED, digest, stamped_ms
@@ -19,6 +20,7 @@ SHOWN = 500  # characters of a summary
 KEPT = 32  # parts that are kept
 _KEPT_CHARS = 2 * SHOWN
 OF_EPISODE = "episode:"  # begins the key of a part that an episode gave as summary of the entity
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DIGITS = 16  # of a digest of words
 _ENDS = re.compile(r"[.!?…。！？](?=\s|$)|[。！？]")
 
@@ -38,8 +40,11 @@ def summary_facts(entity: Entity) -> tuple[str, ...]:
 
 
 def part_of(fact: Fact) -> SummaryPart:
-    """A fact as a sentence of the summary of either end."""
-    return SummaryPart(fact.start_ms, fact.uuid, sentences(fact.fact))
+    """A fact as a sentence of the summary of either end, with its end if it has one."""
+    end = (
+        "" if fact.invalid_ms is None else f" (– {_EPOCH + timedelta(milliseconds=fact.invalid_ms):%Y-%m-%d})"
+    )
+    return SummaryPart(fact.start_ms, fact.uuid, sentences(fact.fact, SHOWN - len(end)) + end)
 
 
 def holds(fact: Fact, now_ms: int) -> bool:
@@ -90,11 +95,6 @@ def words_of(part: SummaryPart) -> str:
     return digest(part.text)[:_DIGITS]
 
 
-def lasts(fact: Fact, now_ms: int) -> bool:
-    """Whether a rewriting may state the fact: its words are not updated when a fact ends by its own date."""
-    return holds(fact, now_ms) and fact.invalid_ms is None
-
-
 def with_parts(entity: Entity, parts: Iterable[SummaryPart]) -> Entity:
     """The entity with these parts of its summary alone, in their own words."""
     kept = tuple(parts)
@@ -115,7 +115,7 @@ def _upheld(
     made = entity.rewriting
     if made is None or is_authored(entity):
         return None
-    present = {fact.uuid: words_of(part_of(fact)) if lasts(fact, now_ms) else "" for fact in changed}
+    present = {fact.uuid: words_of(part_of(fact)) if holds(fact, now_ms) else "" for fact in changed}
     left = tuple(
         (key, words) for key, words in made.sources if key not in removed and present.get(key, words) == words
     )
@@ -222,7 +222,7 @@ def _is_much(later: Sequence[SummaryPart], made: Rewriting) -> bool:
 def sources_of(facts: Iterable[Fact], now_ms: int) -> tuple[SummaryPart, ...]:
     """What the model is shown of these facts of an entity, the latest that have room, in their order."""
     parts = sorted(
-        (part_of(fact) for fact in facts if lasts(fact, now_ms)), key=lambda p: (p.start_ms, p.text)
+        (part_of(fact) for fact in facts if holds(fact, now_ms)), key=lambda p: (p.start_ms, p.text)
     )
     return tuple(latest(parts, _SOURCE_CHARS)[-SOURCES:])
 
@@ -235,7 +235,7 @@ def still_hold(
         return False
     for part in sources:
         fact = facts.get(part.key)
-        if fact is None or not lasts(fact, now_ms) or part_of(fact).text != part.text:
+        if fact is None or not holds(fact, now_ms) or part_of(fact).text != part.text:
             return False
         if entity.uuid not in (fact.source_uuid, fact.target_uuid):
             return False
@@ -254,4 +254,4 @@ def rewritten(entity: Entity, sources: Sequence[SummaryPart], text: str, system_
 
 
 def _figures(text: str) -> set[str]:
-    return set(_FIGURES.findall(normalise(text)))
+    return {figure.lstrip("0") for figure in _FIGURES.findall(normalise(text))}

@@ -39,10 +39,10 @@ class OpenAICrossEncoder(ChatUser):
 class OpenAISummaryWriter(ChatUser):
     """A SummaryWriter (models/protocol.py) on an OpenAI-compatible server."""
 
-    async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
+    async def retell(self, group_id: str, subjects: Sequence[Subject], today_ms: int) -> Retold:
         """See SummaryWriter."""
         read = partial(read_texts, count=len(subjects))
-        messages = entities_messages(subjects)
+        messages = entities_messages(subjects, today_ms)
         task = ChatTask(Operation.REWRITE, group_id, messages, _SUMMARIES, read, repaired=False)
         return Retold(*await self._chat.ask(task))
 

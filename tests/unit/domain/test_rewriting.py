@@ -23,6 +23,7 @@ from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.domain.names.forgetting import without_words
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
+MAY = 1_809_129_600_000  # 2027-05-01
 NOW = 1_000
 WIDE = "x" * 47  # a sentence of 60 characters with it
 
@@ -117,7 +118,8 @@ def test_another_episode_that_says_the_same_changes_nothing() -> None:
 
 def test_what_a_text_is_made_of() -> None:
     facts = [fact(1), fact(2, invalid_ms=NOW + 9), fact(3, expired_ms=5), fact(4), fact(5, fact(4).fact)]
-    assert [part.key for part in sources_of(facts, NOW)] == ["f01", "f05"], "what lasts, each sentence once"
+    shown = [part.key for part in sources_of(facts, NOW)]
+    assert shown == ["f01", "f02", "f05"], "what holds, each sentence once"
     many = sources_of([fact(n, f"{n:02} " + "z" * 300) for n in range(40)], NOW)
     assert [part.key for part in many] == [f"f{n}" for n in range(31, 40)], "the latest that have room"
 
@@ -145,23 +147,23 @@ def test_a_text_is_cut_at_a_sentence_and_leaves_room() -> None:
     assert retold(range(12), "Ann  talks\n a lot").summary == "Ann talks a lot."
 
 
-@pytest.mark.parametrize("text", ["Ann talks since 1999.", "Ann said 03 and 4."])
+@pytest.mark.parametrize("text", ["Ann talks since 1999.", "Ann said 03 and 44."])
 def test_a_text_with_figures_that_nobody_told_is_none(text: str) -> None:
     assert retold(range(12), text).summary == knowing(*range(12)).summary
     assert retold(range(12), "Ann said 03 and ０４.").summary == "Ann said 03 and ０４."
 
 
-def test_facts_that_will_end_are_no_news_to_a_model() -> None:
-    """They are told by the summary, and shown to no model."""
-    facts = [*map(fact, range(12)), *(fact(n, invalid_ms=NOW + 9) for n in range(12, 21))]
-    ann = recomposed(ANN, facts, (), NOW)
-    assert has_news(ann, sources_of(facts, NOW))
-    ann = rewritten(ann, sources_of(facts, NOW), "x" * TEXT, NOW)
-    assert is_due(ann), "for all that the entity tells"
-    assert not has_news(ann, sources_of(facts, NOW))
-    later = [*facts, *map(fact, range(21, 23))]
-    assert not has_news(ann, sources_of(later, NOW)), "two of twelve"
-    assert has_news(ann, sources_of([*later, fact(23)], NOW))
+def test_what_has_an_announced_end_is_told_with_it() -> None:
+    """A home until a move in May is the home in March."""
+    home = fact(1, "Ann lives in Graz", invalid_ms=MAY)
+    (part,) = sources_of([home], NOW)
+    assert part.text == "Ann lives in Graz. (– 2027-05-01)"
+    assert recomposed(ANN, [home], (), NOW).summary == part.text
+    ann = rewritten(ANN, [part], "Ann lives in Graz until 1 May 2027.", NOW)
+    assert ann.summary == "Ann lives in Graz until 1 May 2027."
+    later = replace(home, invalid_ms=MAY + 30 * 86_400_000)
+    assert "until 1 May" not in recomposed(ann, [later], (), NOW).summary, "its end has moved"
+    assert sources_of([home], MAY) == ()
 
 
 def test_of_many_facts_that_began_at_once_the_same_ones_are_shown_again() -> None:

@@ -66,7 +66,7 @@ COMBINE = Kind(
     "summarise",
 )
 RETELL = Kind(
-    lambda rig: writer(rig).retell("g", [ADA, ACME]),
+    lambda rig: writer(rig).retell("g", [ADA, ACME], 1_772_323_200_000),
     retold(),
     summaries.ENTITIES_VERSION,
     summaries.ENTITIES_MARK,
@@ -161,7 +161,7 @@ async def test_two_summaries_become_one_in_one_call(rig: Rig) -> None:
 
 async def test_several_entities_take_one_call(rig: Rig) -> None:
     rig.model.fail(says(retold({"id": 1, "summary": "A  firm."}, {"id": 0, "summary": "An engineer."})))
-    told = await writer(rig).retell("g", [ADA, ACME])
+    told = await writer(rig).retell("g", [ADA, ACME], 1_772_323_200_000)
     assert told.texts == ("An engineer.", "A firm.")
     assert told.usage.calls == 1
     assert rig.meter.usages == [("rewrite", "g", told.usage)]
@@ -173,7 +173,7 @@ async def test_an_entity_without_a_text_that_can_be_told_costs_no_other_its_own(
 ) -> None:
     told = [] if bad is None else [{"id": 0, "summary": bad}]
     rig.model.fail(says(retold(*told, {"id": 1, "summary": "A firm."})))
-    assert (await writer(rig).retell("g", [ADA, ACME])).texts == ("", "A firm.")
+    assert (await writer(rig).retell("g", [ADA, ACME], 1_772_323_200_000)).texts == ("", "A firm.")
 
 
 async def test_all_passages_take_one_call_and_are_told_apart_by_id(rig: Rig) -> None:

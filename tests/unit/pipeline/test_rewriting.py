@@ -35,7 +35,7 @@ class Writer:
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.error: Exception | None = None
 
-    async def retell(self, group_id: str, subjects: Sequence[Subject]) -> Retold:
+    async def retell(self, group_id: str, subjects: Sequence[Subject], today_ms: int) -> Retold:
         self.asked.append(subjects)
         if self.meanwhile is not None:
             await self.meanwhile()
