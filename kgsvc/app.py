@@ -56,7 +56,8 @@ from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import Metrics, Outcomes, counted
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.preparing import Ontologies, Preparer
+from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.preparing import Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock, free_early
 from kgsvc.search.array_files import ArrayFiles

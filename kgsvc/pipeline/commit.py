@@ -28,7 +28,8 @@ from kgsvc.domain.resolution.settling import as_decided, settle, slots_of
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Resolver
 from kgsvc.pipeline.joining import Joining
-from kgsvc.pipeline.preparing import Ontologies, PreparedItem, encode
+from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.preparing import PreparedItem, encode
 from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
 from kgsvc.runtime import STATEMENTS, Clock, offload

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -15,13 +14,10 @@ from typing import Any
 
 from kgsvc.documents.passages import passages
 from kgsvc.domain.errors import ModelUnavailable, StepError
-from kgsvc.domain.facts.slots import NAME_PREFIX
 from kgsvc.domain.model.extraction import (
     ExtractedEdge,
     ExtractedNode,
     Extraction,
-    ExtractionRequest,
-    Ontology,
     conform,
 )
 from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Source, Usage
@@ -38,8 +34,10 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
+from kgsvc.pipeline.extraction_context import ContextStore, ExtractionContext
+from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.runtime import Clock
-from kgsvc.stores.protocol import AdminStore, Anchor, QueueStore
+from kgsvc.stores.protocol import QueueStore
 
 # A release that does not know the version does the step again: each field that older ones would not
 # understand takes a new one. 2: decisions tell more (`also`, `told_as`); 1 is read as 2 without them.
@@ -160,19 +158,11 @@ def _edge(document: dict[str, Any]) -> ExtractedEdge:
     )
 
 
-# How much context an extraction gets. Spec 002 has the last ten episodes of the same source; here they are of
-# any source, as people talk about what records and texts have named.
-_PREVIOUS_EPISODES = 10
-_PREVIOUS_CHARS = 4_000
-_LATEST_FACTS = 400
-_RELATIONS = 30  # that the latest facts have most often
 _CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
 _QUIET_S = 0.1
 _PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
 _LOOK_S = 0.02
 _NO_WARNINGS: Mapping[str, tuple[ItemWarning, ...]] = MappingProxyType({})
-_GROUPS = 256  # whose ontologies are kept; the least recently used go first
-Read = Callable[[str], Ontology | None]  # the text of an ontology; raises ValueError
 
 
 class IntakePressure:
@@ -208,62 +198,24 @@ class IntakePressure:
                 await asyncio.sleep(_LOOK_S)
 
 
-class Ontologies:
-    """The ontology in force for a group: its own, else the server's.
-
-    A group's own is read once a change, not once an episode: every started item carries the number of its
-    group's ontology, so that all processes notice a new one.
-    """
-
-    def __init__(self, store: AdminStore, read: Read, of_server: Ontology) -> None:
-        self._store = store
-        self._read = read
-        self._of_server = of_server
-        self._kept: OrderedDict[str, tuple[int, Ontology]] = OrderedDict()
-
-    async def of(self, group_id: str, number: int) -> Ontology:
-        """The ontology of this number (QueuedItem.ontology), or a later one. Raises StepError (it was put by
-        a newer version and cannot be read), StoreUnavailable."""
-        if number == 0:
-            return self._of_server
-        kept = self._kept.get(group_id)
-        if kept is None or kept[0] < number:
-            kept = (number, await self._load(group_id))
-            self._kept[group_id] = kept
-        self._kept.move_to_end(group_id)
-        while len(self._kept) > _GROUPS:
-            self._kept.popitem(last=False)
-        return kept[1]
-
-    async def _load(self, group_id: str) -> Ontology:
-        text = await self._store.ontology(group_id)
-        if text is None:
-            return self._of_server
-        try:
-            found = await asyncio.to_thread(self._read, text)
-        except ValueError:
-            raise StepError("this version cannot read the group's ontology") from None
-        return found or self._of_server
-
-
 class Preparer:
     """Extracts and embeds queued items. Output that cost a model call is stored before the next step."""
 
     def __init__(
         self,
-        store: QueueStore,
+        store: ContextStore,
         extractor: Extractor,
         embedder: CachingEmbedder | None,
         clock: Clock,
         pressure: IntakePressure,
         ontologies: Ontologies,
     ) -> None:
-        self._store = store
+        self._store: QueueStore = store
+        self._context = ExtractionContext(store, ontologies, for_model=extractor.costs_model_calls)
         self._extractor = extractor
         self._embedder = embedder
         self._clock = clock
         self._pressure = pressure
-        self._ontologies = ontologies
 
     async def prepare(
         self, lease: Lease, items: Sequence[QueuedItem]
@@ -289,7 +241,7 @@ class Preparer:
     ) -> list[FailedItem]:
         """Add the stages of `fresh` items, by uuid; those that failed."""
         try:
-            requests = await self._requests(lease.group_id, fresh)
+            requests = await self._context.requests(lease.group_id, fresh)
         except StepError as error:
             return [FailedItem(item, Step.EXTRACT, error) for item in fresh]
         done: list[PreparedItem] = []
@@ -310,23 +262,6 @@ class Preparer:
             await self._save(lease, ItemState.EXTRACTED, done, costs, warnings)
         stages.update({entry.uuid: entry.stage for entry in done})
         return failed
-
-    async def _requests(self, group_id: str, items: Sequence[QueuedItem]) -> list[ExtractionRequest]:
-        anchors = [Anchor(item.episode.uuid, item.episode.reference_ms, item.previous) for item in items]
-        previous = await self._store.previous_episodes(group_id, anchors, _PREVIOUS_EPISODES, _PREVIOUS_CHARS)
-        ontology = await self._ontologies.of(group_id, max(item.ontology for item in items))
-        relations = await self._relations(group_id)
-        return [
-            ExtractionRequest(item.episode, previous.get(item.episode.uuid, ()), ontology, relations)
-            for item in items
-        ]
-
-    async def _relations(self, group_id: str) -> list[str]:
-        """What a model is offered, so that names do not drift; rules have names of their own."""
-        if not self._extractor.costs_model_calls:
-            return []
-        used = await self._store.relations(group_id, _LATEST_FACTS, _RELATIONS)
-        return [name for name in used if not name.startswith(NAME_PREFIX[Polarity.DENIES])]
 
     async def _embed(self, lease: Lease, entries: Sequence[PreparedItem]) -> list[FailedItem]:
         """Add vectors of the current space where there are none; the items that failed."""

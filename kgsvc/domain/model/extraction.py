@@ -267,12 +267,14 @@ class Extraction:
 @dataclass(frozen=True, slots=True)
 class ExtractionRequest:
     """An episode with its context: earlier episodes of the group by reference time, latest last, what kinds
-    of things the group tells apart, and names of relations that it uses."""
+    of things the group tells apart, names of relations that it uses, and of things that words of the episode
+    may mean."""
 
     episode: Episode
     previous: Sequence[Episode] = ()
     ontology: Ontology = DEFAULT
     relations: Sequence[str] = ()
+    known: Sequence[str] = ()
 
 
 _RELATION = "relation"  # the qualifier that names it

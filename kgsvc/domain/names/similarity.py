@@ -19,7 +19,7 @@ from typing import Any
 
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity
-from kgsvc.domain.names.namesakes import WITH_NAME, is_speaker
+from kgsvc.domain.names.namesakes import WITH_NAME, is_speaker, plain
 from kgsvc.domain.text import is_cjk, normalise, remembered, tokens
 
 # The full form first.
@@ -263,6 +263,7 @@ _ANYWHERE = frozenset(_KINDS.split())  # in the name of an attribute
 _AT_ITS_END = frozenset({"id", "number", "no", "nr", "address", "account", "serial"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WRITTEN_APART = re.compile(r"[\s()\[\]-]+|^https?://(?:www\.)?|/+$|^#")
+_OWN = frozenset({"id", "number", "no", "nr"})
 _SHORTEST = 4  # characters; not longer than a token
 _FIGURES = 4  # of a word of a name
 _IDENTITIES = 32  # of one entity
@@ -291,6 +292,27 @@ def identities_in(name: str) -> frozenset[str]:
     words = [word.strip(".,;:()<>#") for word in normalise(name).split()]
     runs = ("".join(run) for numbers, run in groupby(words, _has_digits) if numbers)
     return frozenset(term for each in (*words, *runs) if _is_figures(each) and (term := _term(each)))
+
+
+def identity_terms(word: str) -> frozenset[str]:
+    """The search term of a word that may be an id: one with a figure, or an address."""
+    term = _term(word) if "@" in word or _has_digits(word) else ""
+    return frozenset({term} if term else ())
+
+
+def own_ids(attributes: Mapping[str, Any]) -> frozenset[str]:
+    """The search terms of the ids that are its own; a customer's number among those of an order is none."""
+    own = [each for name, value in attributes.items() if name.lower() in _OWN for each in _texts(value)]
+    return frozenset[str]().union(*map(id_term, own))
+
+
+def id_term(name: str) -> frozenset[str]:
+    """The search term of a name that is nothing but an id: one word with letters and figures, or of at least
+    five figures."""
+    words = plain(name).split()
+    if len(words) != 1 or not _has_digits(name) or (name.isdigit() and len(name) <= _FIGURES):
+        return frozenset()
+    return identity_terms(words[0])
 
 
 def told_identities(attributes: Mapping[str, Any]) -> str:

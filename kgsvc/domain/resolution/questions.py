@@ -22,10 +22,12 @@ from kgsvc.domain.names.namesakes import exclude, is_marked, is_of_conversation,
 from kgsvc.domain.names.similarity import (
     asked_tokens,
     families,
+    id_term,
     identities,
     identities_in,
     name_tokens,
     numerals_differ,
+    own_ids,
     spellings,
     told_identities,
 )
@@ -60,7 +62,7 @@ class NewName:
     @property
     def identities(self) -> frozenset[str]:
         """What it is known by beside its name, as search terms."""
-        return identities_in(plain(self.name)).union(identities(self.node.attributes))
+        return identities_in(plain(self.name)).union(identities(self.node.attributes), id_term(self.name))
 
 
 def _with_identities(text: str, attributes: Mapping[str, Any]) -> str:
@@ -111,6 +113,7 @@ def query(
     """What to read for them, `near` being entities by name key; with `facts` also those that the batch's
     facts are compared with."""
     tokens = {token for new in names for token in asked_tokens(new.name) | new.identities}
+    tokens |= {token for new in names for id in own_ids(new.node.attributes) for token in name_tokens(id)}
     uuids = {uuid for found in near.values() for uuid in found}
     uuids |= {new.renamed.uuid for new in names if new.renamed}
     if not facts:
@@ -160,6 +163,8 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
             continue
         for uuid in spellings([new.name], known).values():
             decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
+        if (bearer := _by_id(new, candidates)) is not None:
+            decided.setdefault(new.key, bearer)
         if new.renamed:
             decided.setdefault(new.key, NameDecision(new.renamed.name, new.renamed.uuid))
     order = {
@@ -171,6 +176,17 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
         first, *others = sorted(family, key=order.__getitem__)
         decided |= {order[name][1]: NameDecision(first) for name in others}
     return decided
+
+
+def _by_id(new: NewName, candidates: NameCandidates) -> NameDecision | None:
+    """A record that names a thing by its id alone means the one that has the id, whichever was told first."""
+    called, own = id_term(new.name), own_ids(new.node.attributes)
+    known = [e for e in candidates.entities.values() if not exclude(e.labels, [new.node.type])]
+    bearers = [e for e in known if called & own_ids(e.attributes)]
+    if len(bearers) == 1:
+        return NameDecision(bearers[0].name, bearers[0].uuid)
+    nameless = [] if bearers else [e for e in known if own & id_term(e.name)]
+    return NameDecision(nameless[0].name, nameless[0].uuid, new.name) if len(nameless) == 1 else None
 
 
 class Sharing:

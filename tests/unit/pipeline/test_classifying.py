@@ -19,7 +19,7 @@ from kgsvc.domain.model.graph import FactKind
 from kgsvc.domain.resolution.comparing import fitting
 from kgsvc.domain.resolution.decisions import KnownType, ResolutionRequest, Resolutions
 from kgsvc.pipeline.commit import Committer
-from kgsvc.pipeline.preparing import Ontologies
+from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.stores.conformance.samples import NOW
 from tests.support.verdicts import judged
 from tests.unit.pipeline.test_resolving import CLOCK, Bench, Failing, Model, new

@@ -5,7 +5,7 @@ import pytest
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.extraction import DEFAULT
 from kgsvc.ontology import read
-from kgsvc.pipeline.preparing import Ontologies
+from kgsvc.pipeline.ontologies import Ontologies
 from tests.support.model_store import ModelStore
 
 

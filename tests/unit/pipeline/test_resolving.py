@@ -662,3 +662,27 @@ async def test_large_batches_are_compared_beside_the_loop(
     await bench.commit(names("Bob", "Robert", "Bobby", "Rob"))
     assert threads.keys() == {"by_rule", "request", "keeping_full_names"}
     assert (threading.get_ident() not in threads.values()) is beside
+
+
+RECORDS = [
+    (account("Corvid GmbH", "Organization", id="K-881"), account("K-881", "Organization")),
+    (account("K-881", "Organization"), account("Corvid GmbH", "Organization", id="K-881")),
+]
+
+
+@pytest.mark.parametrize("model", [True, False])
+@pytest.mark.parametrize(("one", "other"), RECORDS)
+async def test_a_record_that_carries_an_id_alone_is_what_has_the_id(
+    one: Extraction, other: Extraction, model: bool
+) -> None:
+    bench = Bench(Model() if model else None)
+    await bench.commit(one)
+    await bench.commit(other)
+    assert await bench.entities() == {"Corvid GmbH": {"corvid gmbh", "k-881"}}
+
+
+async def test_the_number_of_another_thing_is_nobodys_id() -> None:
+    bench = Bench(None)
+    await bench.commit(account("Order 17", customer_id="K-881"))
+    await bench.commit(account("K-881"))
+    assert len(await bench.entities()) == 2
