@@ -11,9 +11,7 @@ from tests.support.model_store import ModelStore
 GROUP = "g"
 
 
-async def requests(
-    *bodies: str, for_model: bool = True, others: tuple[Entity, ...] = ()
-) -> list[ExtractionRequest]:
+async def requests(*bodies: str, for_model: bool = True) -> list[ExtractionRequest]:
     """Of a group that knows Jonte Bergman and the firm with the id K-881."""
     store = ModelStore()
     jonte, firm = (
