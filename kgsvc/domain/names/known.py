@@ -25,10 +25,10 @@ _SHORTEST = 3  # letters of a word
 _EMPTY = frozenset(
     tokens(
         """about after all also and any are back been before but can day did for from get good got had has
-        have her here him his how its just last like made make may month more morning new next not now off one
-        only our out over she should some than thanks that the their them then there they this time today
-        tomorrow too two use very was week well went were what when where which who will with would year yes yesterday
-        you your name type date status note value text user assistant"""
+        have her here him his how its just last like made make may month more morning new next not now
+        off one only our out over she should some than thanks that the their them then there they this
+        time today tomorrow too two use very was week well went were what when where which who will with
+        would year yes yesterday you your name type date status note value text user assistant"""
     )
 )
 
