@@ -26,6 +26,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from kgsvc.domain.facts.statements import EdgeStatement, Ending, Key, Row, Starts
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, Polarity
@@ -192,9 +193,7 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
     standing = starts.awaited(standing)
     state = _Fold()
     entries: list[EdgeStatement | Ending] = [*standing, *(each for each in endings if each.closure.closes)]
-    entries.sort(key=_place)
-    entries.sort(key=_uuid, reverse=True)
-    for entry in sorted(entries, key=lambda entry: entry.order):
+    for entry in _in_order(entries):
         if isinstance(entry, Ending):
             state.end(entry)
         else:
@@ -208,6 +207,17 @@ def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) ->
         if same:
             min(same, key=lambda row: row.start_ms).closures.append(ending.closure)
     return starts.as_told(rows)
+
+
+Entry = TypeVar("Entry", bound=EdgeStatement | Ending)
+
+
+def _in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """By precedence, whatever the order of arrival."""
+    ordered = sorted(entries, key=_place)
+    ordered.sort(key=_uuid, reverse=True)
+    ordered.sort(key=lambda entry: entry.order)
+    return ordered
 
 
 def _place(entry: EdgeStatement | Ending) -> tuple[int, Key]:
@@ -237,7 +247,7 @@ def _apart(
     withdrawals = {about: _Withdrawals(of_it) for about, of_it in told.items()}
     standing: list[EdgeStatement] = []
     rows: dict[tuple[Key, int], Row] = {}
-    for each in statements:
+    for each in _in_order(statements):
         by = withdrawals[each.wording.about].of(each) or _untrue(each, untrue)
         if by is None:
             standing.append(each)

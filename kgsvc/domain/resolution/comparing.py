@@ -170,17 +170,20 @@ def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) ->
     ends = new.polarity is not Polarity.ASSERTS
     if not (old.sources | old.targets) & (new.sources | new.targets):
         return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
-    if FactKind.EVENT not in (old.kind, new.kind) and old.polarity is Polarity.ASSERTS:
+    lasting = FactKind.EVENT not in (old.kind, new.kind) and old.polarity is Polarity.ASSERTS
+    if lasting:
         if _hangs_on(old, new):
             return 1
-        if old.sources & new.sources and (ends or _takes_its_place(new, old)):
+        if old.sources & new.sources and _takes_its_place(new, old):
             return 3
         if _is_job(new) and _goes_with_a_job(old, new):
             return 3
         if new.relation == STATUS and not old.is_property:
             return 3
     # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
-    return 4 if overlap >= (OVERLAP if ends else STRONG_OVERLAP) else None
+    if overlap >= (OVERLAP if ends else STRONG_OVERLAP):
+        return 4
+    return 5 if lasting and ends and old.sources & new.sources else None
 
 
 def _hangs_on(old: ComparedFact, new: ComparedFact) -> bool:
