@@ -174,11 +174,9 @@ def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) ->
     if lasting:
         if _hangs_on(old, new):
             return 1
-        if old.sources & new.sources and _takes_its_place(new, old):
-            return 3
-        if _is_job(new) and _goes_with_a_job(old, new):
-            return 3
-        if new.relation == STATUS and not old.is_property:
+        in_place = bool(old.sources & new.sources) and _takes_its_place(new, old)
+        with_job = _is_job(new) and _goes_with_a_job(old, new)
+        if in_place or with_job or (new.relation == STATUS and not old.is_property):
             return 3
     # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
     if overlap >= (OVERLAP if ends else STRONG_OVERLAP):
