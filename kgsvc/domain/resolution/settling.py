@@ -174,10 +174,14 @@ class _Settling:
         return min(starts, default=None)
 
     def _as_end(self, stated: SlotStatement, ended: Sequence[tuple[str, EdgeWording]]) -> SlotStatement:
-        """The end in the slot of what it ends, whatever that is called: then a start that comes to light
-        later meets it there."""
+        """The end in the slot of the relation that it ends, whatever that is called: then a start that comes
+        to light later meets it there. What else ends with it (a role with the job) is closed by it."""
         own = stated.statement
-        found = [each for each in ended if each[1].polarity is Polarity.ASSERTS]
+        found = [
+            each
+            for each in ended
+            if each[1].polarity is Polarity.ASSERTS and _ends(each[1]) == _ends(own.wording)
+        ]
         same = next((wording for slot, wording in found if slot == stated.slot), None)
         if same is not None and same.is_property:  # the value that it ends, in whatever words
             wording = replace(own.wording, about=same.about)
