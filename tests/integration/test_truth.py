@@ -407,7 +407,7 @@ async def test_a_clock_six_seconds_fast_hides_nothing(any_store: Store, group: s
 
 
 async def test_the_end_of_a_job_is_not_that_of_what_hangs_on_it(any_store: Store, group: str) -> None:
-    """The model names what the person led; the job itself was never told before and is known to have ended."""
+    """The model names what the person led; the job itself was never told before, and has ended."""
     led = Saying("2024-03-01", "Atlas is led by Maya", "LED_BY", "Maya", source="Atlas")
     left = replace(LEFT, text="Maya's last day at Clinic is 30 April", day="2024-04-15")
     world = World(any_store, group, Judge())
