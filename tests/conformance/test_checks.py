@@ -1,25 +1,25 @@
-"""The suite itself: it can be run twice in one group, leaves nothing behind, and notices what is broken."""
+"""The suite itself notices what is broken."""
 
 from collections.abc import Collection, Sequence
+from types import ModuleType
 
 import pytest
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.items import AcceptBatch, Accepted, Lease, Transition
-from kgsvc.stores.conformance import ConformanceError
 from kgsvc.stores.intake_protocol import Page
 from kgsvc.stores.search_protocol import Changes
+from tests.conformance import (
+    test_accept,
+    test_admin,
+    test_changes,
+    test_guards,
+    test_leases,
+    test_receipts,
+    test_transitions,
+)
 from tests.support.model_store import ModelStore
-from tests.support.stores import checks_of
-
-
-async def test_checks_can_run_again_and_leave_nothing() -> None:
-    store = ModelStore()
-    for _ in range(2):
-        for check in checks_of("model"):
-            await check.run(store, "scratch")
-    assert await store.group_ids() == []
-    assert all(name.startswith("scratch") for name in store._groups)
+from tests.support.samples import Scratch
 
 
 class Forgetful(ModelStore):
@@ -79,22 +79,23 @@ class Endless(ModelStore):
 
 
 @pytest.mark.parametrize(
-    ("broken", "area"),
+    ("broken", "promises"),
     [
-        (Forgetful, "accept"),
-        (Unfenced, "transitions"),
-        (Torn, "guards"),
-        (Silent, "changes"),
-        (Half, "admin"),
-        (Eager, "leases"),
-        (Endless, "receipts"),
+        (Forgetful, test_accept),
+        (Unfenced, test_transitions),
+        (Torn, test_guards),
+        (Silent, test_changes),
+        (Half, test_admin),
+        (Eager, test_leases),
+        (Endless, test_receipts),
     ],
 )
-async def test_a_broken_store_is_noticed(broken: type[ModelStore], area: str) -> None:
-    failed: set[str] = set()
-    for check in checks_of("model"):
+async def test_a_broken_store_is_noticed(broken: type[ModelStore], promises: ModuleType) -> None:
+    tests = [test for name, test in vars(promises).items() if name.startswith("test_")]
+    failed = 0
+    for test in tests:
         try:
-            await check.run(broken(), "scratch")
-        except (ConformanceError, ValueError):
-            failed.add(check.name.partition(".")[0])
-    assert area in failed
+            await test(Scratch(broken(), "scratch"))
+        except (AssertionError, ValueError, pytest.fail.Exception):
+            failed += 1
+    assert 0 < failed < len(tests)

@@ -11,11 +11,11 @@ from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.query import parse
 from kgsvc.search.text_index import Whole
-from kgsvc.stores.conformance.samples import NOW, fact, pair, tombstone, write
 from kgsvc.stores.embedded import EmbeddedStore, cold_search
 from kgsvc.stores.embedded.rows import all_rows
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.support.cold_search import candidates_among
+from tests.support.samples import NOW, fact, pair, tombstone, write
 
 WORDS = ("red", "tea", "wine", "東京", "京都", "京", "alpha", "of")
 QUERY = "red tea of 京"

@@ -7,7 +7,10 @@ import apsw
 import pytest
 
 from kgsvc.domain.model.items import ItemState
-from kgsvc.stores.conformance.samples import (
+from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.admin import bury, purge_some
+from kgsvc.stores.embedded.rows import all_rows
+from tests.support.samples import (
     NOW,
     accepted,
     entity,
@@ -20,9 +23,6 @@ from kgsvc.stores.conformance.samples import (
     tombstone,
     write,
 )
-from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.admin import bury, purge_some
-from kgsvc.stores.embedded.rows import all_rows
 
 LEFT = {
     "episodes": "SELECT count(*) FROM episodes",

@@ -12,7 +12,9 @@ from pathlib import Path
 import apsw
 
 from kgsvc.domain.model.items import ItemState
-from kgsvc.stores.conformance.samples import (
+from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.schema import SCHEMA_VERSION
+from tests.support.samples import (
     NOW,
     accepted,
     entity,
@@ -23,8 +25,6 @@ from kgsvc.stores.conformance.samples import (
     started,
     write,
 )
-from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.schema import SCHEMA_VERSION
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -32,7 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 ACCEPTING = """
 import asyncio, sys
 from pathlib import Path
-from kgsvc.stores.conformance.samples import accepted, entity, episode, write
+from tests.support.samples import accepted, entity, episode, write
 from kgsvc.stores.embedded import EmbeddedStore
 
 async def main(path, name, count):

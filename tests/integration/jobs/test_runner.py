@@ -11,8 +11,8 @@ from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.items import ItemState, Lease, Step
 from kgsvc.jobs.groups import Starts
-from kgsvc.stores.conformance.samples import delta, entity, guard
 from tests.integration.jobs.support import CLOCK, SETTINGS, Queue, ScriptedHandler, Started, never
+from tests.support.samples import delta, entity, guard
 
 EIGHT = [f"e{number}" for number in range(8)]
 DONE = ItemState.COMPLETED

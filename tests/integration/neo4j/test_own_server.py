@@ -10,11 +10,11 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.items import Accepted
 from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
-from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
 from scripts.neo4j_server import Neo4jServer
 from tests.integration.neo4j.support import rows, scans
+from tests.support.samples import accepted, batch, entity, episode, pair, write
 
 
 async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: float = 30.0) -> Neo4jStore:

@@ -10,11 +10,11 @@ from neo4j.exceptions import ConstraintError, Neo4jError, ServiceUnavailable
 
 from kgsvc.domain.errors import Conflict, StoreUnavailable
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState
-from kgsvc.stores.conformance.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.intake import Writes
 from tests.integration.neo4j.support import locked, rows, until_blocked
+from tests.support.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 
 
 async def _raced(stores: tuple[Neo4jStore, ...], call: AcceptBatch) -> list[Accepted | Exception]:

@@ -23,7 +23,7 @@ from kgsvc.observability.metrics import (
     counted,
     group_label,
 )
-from kgsvc.stores.conformance.samples import episode
+from tests.support.samples import episode
 
 SPECIFIED = [
     "ingestion_accepted_total",

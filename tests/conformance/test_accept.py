@@ -7,110 +7,113 @@ import contextlib
 from dataclasses import replace
 from typing import TypeVar
 
+import pytest
+
 from kgsvc.domain.errors import Conflict, Overloaded
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus
-from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect, present
-from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, batch
+from tests.support.samples import MANY, NOW, Scratch, batch, present
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 _E = TypeVar("_E", bound=Exception)
 
 
-async def new_items_are_accepted(g: Scratch) -> None:
+async def test_new_items_are_accepted(g: Scratch) -> None:
     """New items answer with the batch's receipt, in order, in state ACCEPTED, none a duplicate."""
     call = batch(g.episode("e2", at=1, name="second"), g.episode("e1"))
     result = await g.answer(call)
-    equal(result.receipt_id, call.receipt_id, "accept: receipt_id of new items")
-    equal([i.uuid for i in result.items], ["e2", "e1"], "accept: order of the items")
-    equal([i.name for i in result.items], ["second", None], "accept: names of the items")
+    assert result.receipt_id == call.receipt_id
+    assert [i.uuid for i in result.items] == ["e2", "e1"]
+    assert [i.name for i in result.items] == ["second", None]
     for item in result.items:
         fresh = ItemStatus(g.id, item.uuid, ItemState.ACCEPTED, call.receipt_id, NOW, item.name)
-        equal(item, fresh, "accept: a new item, without failures, no duplicate")
+        assert item == fresh
 
 
-async def everything_is_readable_at_once(g: Scratch) -> None:
+async def test_everything_is_readable_at_once(g: Scratch) -> None:
     """Group, Episodic records, items and receipt are there when accept returned."""
     made = g.episode("e1", name="a name", source_description="notes")
     result = await g.accepted(made)
-    equal(await g.store.episode("e1", g.id), [made], "episode: as accepted")
-    equal(await g.store.recent_episodes(g.id, 5), [made], "recent_episodes: as accepted")
-    expect(g.id in await g.store.group_ids(), "group_ids: the group is created by accept")
-    expect(g.id in await g.store.heads([g.id]), "heads: the group is created by accept")
-    equal([i.uuid for i in await g.items()], ["e1"], "list_items: the new item")
-    receipt = present(await g.store.receipt(result.receipt_id), "receipt: of an accepted call")
-    equal([i.uuid for i in receipt.items], ["e1"], "receipt: its items")
+    assert await g.store.episode("e1", g.id) == [made]
+    assert await g.store.recent_episodes(g.id, 5) == [made]
+    assert g.id in await g.store.group_ids()
+    assert g.id in await g.store.heads([g.id])
+    assert [i.uuid for i in await g.items()] == ["e1"]
+    receipt = present(await g.store.receipt(result.receipt_id))
+    assert [i.uuid for i in receipt.items] == ["e1"]
 
 
-async def no_batches_no_results(g: Scratch) -> None:
+async def test_no_batches_no_results(g: Scratch) -> None:
     """One result a batch: none for none, one for each otherwise."""
-    equal(await g.store.accept([]), [], "accept: no batches")
+    assert await g.store.accept([]) == []
     calls = [batch(g.episode(f"e{n}")) for n in range(3)]
     results = await g.store.accept(calls)
     got = [r.receipt_id for r in results if isinstance(r, Accepted)]
-    equal(got, [c.receipt_id for c in calls], "accept: one result a batch, in order")
+    assert got == [c.receipt_id for c in calls]
 
 
-async def known_items_are_duplicates(g: Scratch) -> None:
+async def test_known_items_are_duplicates(g: Scratch) -> None:
     """An item that exists is reported as a duplicate with its present state, beside new ones."""
     lease = await g.begun(g.episode("e1"))
     await g.move(lease, ItemState.COMPLETED, "e1")
     result = await g.accepted(g.episode("e1"), g.episode("e2"))
     shown = [(i.uuid, i.duplicate, i.state) for i in result.items]
     wanted = [("e1", True, ItemState.COMPLETED), ("e2", False, ItemState.ACCEPTED)]
-    equal(shown, wanted, "accept: a known item beside a new one")
-    equal([i.uuid for i in await g.items()], ["e1", "e2"], "list_items: duplicates are not stored again")
-    equal(len(await g.store.recent_episodes(g.id, 10)), 2, "recent_episodes: none stored twice")
+    assert shown == wanted
+    assert [i.uuid for i in await g.items()] == ["e1", "e2"]
+    assert len(await g.store.recent_episodes(g.id, 10)) == 2
 
 
-async def parked_duplicates_say_so(g: Scratch) -> None:
+async def test_parked_duplicates_say_so(g: Scratch) -> None:
     """Replaying a parked item answers PARKED with its reason and does not revive it."""
     await g.parked(g.episode("e1"), reason="no verb in it")
     (item,) = (await g.accepted(g.episode("e1"))).items
     shown = (item.duplicate, item.state, item.reason)
-    equal(shown, (True, ItemState.PARKED, "no verb in it"), "accept: replay of a parked item")
+    assert shown == (True, ItemState.PARKED, "no verb in it")
     page = await g.store.list_items(g.id, (ItemState.PARKED,), 5, None)
-    equal([i.uuid for i in page.rows], ["e1"], "list_items: a replay leaves the item parked")
+    assert [i.uuid for i in page.rows] == ["e1"]
 
 
-async def other_content_is_a_conflict(g: Scratch) -> None:
+async def test_other_content_is_a_conflict(g: Scratch) -> None:
     """The same uuid with other content is CONFLICT naming the item; nothing of the batch is stored."""
     await g.accepted(g.episode("e1"))
     call = batch(g.episode("e0"), g.episode("e1", body="something else"), idempotency_key="k")
     error = await _fails(g, call, Conflict)
-    equal([v.field for v in error.violations], ["items[1].uuid"], "accept: violations of the conflict")
+    assert [v.field for v in error.violations] == ["items[1].uuid"]
     kept = (await g.store.episode("e1", g.id))[0]
-    equal(kept.body, "body of e1", "accept: the content after a conflict")
+    assert kept.body == "body of e1"
     retried = replace(call, items=call.items[:1], input_hash="another")
-    equal((await g.answer(retried)).items[0].uuid, "e0", "accept: the key of a refused batch is free")
+    assert (await g.answer(retried)).items[0].uuid == "e0"
 
 
-async def other_content_within_a_batch_is_a_conflict(g: Scratch) -> None:
+async def test_other_content_within_a_batch_is_a_conflict(g: Scratch) -> None:
     """Two items of a batch with one uuid and different content: CONFLICT naming the later one."""
     call = batch(g.episode("e1"), g.episode("e2"), g.episode("e1", body="something else"))
     error = await _fails(g, call, Conflict)
-    equal([v.field for v in error.violations], ["items[2].uuid"], "accept: violations of the conflict")
-    equal(await g.items(), (), "accept: items of a refused batch")
+    assert [v.field for v in error.violations] == ["items[2].uuid"]
+    assert await g.items() == ()
 
 
-async def twins_in_a_batch_are_duplicates(g: Scratch) -> None:
+async def test_twins_in_a_batch_are_duplicates(g: Scratch) -> None:
     """Two items of one batch with the same uuid and content: the second is a duplicate."""
     call = batch(g.episode("e1"), g.episode("e1"), g.episode("e2"))
     result = await g.answer(call)
     shown = [(i.uuid, i.duplicate, i.state) for i in result.items]
     wanted = [(u, d, ItemState.ACCEPTED) for u, d in [("e1", False), ("e1", True), ("e2", False)]]
-    equal(shown, wanted, "accept: twins in a batch")
-    receipt = present(await g.store.receipt(call.receipt_id), "receipt: of a batch with twins")
-    equal([(i.uuid, i.duplicate) for i in receipt.items], [s[:2] for s in shown], "receipt: twins in a batch")
-    equal(len(await g.store.recent_episodes(g.id, 5)), 2, "recent_episodes: twins are stored once")
+    assert shown == wanted
+    receipt = present(await g.store.receipt(call.receipt_id))
+    assert [(i.uuid, i.duplicate) for i in receipt.items] == [s[:2] for s in shown]
+    assert len(await g.store.recent_episodes(g.id, 5)) == 2
 
 
-async def groups_are_independent(g: Scratch) -> None:
+async def test_groups_are_independent(g: Scratch) -> None:
     """A uuid is unique within its group only."""
     await g.accepted(g.episode("e1"))
     result = await g.accepted(g.sibling().episode("e1", body="something else"))
-    equal(result.items[0].duplicate, False, "accept: the same uuid in another group")
+    assert result.items[0].duplicate is False
 
 
-async def a_refused_batch_leaves_its_neighbours(g: Scratch) -> None:
+async def test_a_refused_batch_leaves_its_neighbours(g: Scratch) -> None:
     """Of several batches in one call each is accepted or refused by itself."""
     await g.accepted(g.episode("e1"))
     calls = [
@@ -120,13 +123,13 @@ async def a_refused_batch_leaves_its_neighbours(g: Scratch) -> None:
     ]
     results = await g.store.accept(calls)
     kinds = [type(r).__name__ for r in results]
-    equal(kinds, ["Accepted", "Conflict", "Accepted"], "accept: a conflict between two good batches")
-    equal([e.uuid for e in await g.store.recent_episodes(g.id, 9)], ["e1", "e2"], "accept: the good batch")
+    assert kinds == ["Accepted", "Conflict", "Accepted"]
+    assert [e.uuid for e in await g.store.recent_episodes(g.id, 9)] == ["e1", "e2"]
     there = await g.store.recent_episodes(g.sibling().id, 9)
-    equal([e.uuid for e in there], ["e4"], "accept: the other group")
+    assert [e.uuid for e in there] == ["e4"]
 
 
-async def batches_see_those_before_them(g: Scratch) -> None:
+async def test_batches_see_those_before_them(g: Scratch) -> None:
     """Batches of one call are taken in order: a later one's repetition is a duplicate, or a conflict."""
     calls = [
         batch(g.episode("e1")),
@@ -134,71 +137,69 @@ async def batches_see_those_before_them(g: Scratch) -> None:
         batch(g.episode("e2", body="something else")),
     ]
     first, second, third = await g.store.accept(calls)
-    expect(isinstance(first, Accepted), f"accept: first batch, got {first!r}")
-    expect(isinstance(third, Conflict), f"accept: conflict with an earlier batch of the call, got {third!r}")
-    if not isinstance(second, Accepted):
-        raise ConformanceError(f"accept: second batch, got {second!r}")
-    equal([i.duplicate for i in second.items], [True, False], "accept: duplicates of an earlier batch")
-    equal(second.receipt_id, calls[1].receipt_id, "accept: receipt of a batch with a new item")
+    assert isinstance(first, Accepted)
+    assert isinstance(third, Conflict)
+    assert isinstance(second, Accepted)
+    assert [i.duplicate for i in second.items] == [True, False]
+    assert second.receipt_id == calls[1].receipt_id
 
 
-async def a_full_replay_returns_the_first_receipt(g: Scratch) -> None:
+async def test_a_full_replay_returns_the_first_receipt(g: Scratch) -> None:
     """All items duplicates of one receipt with as many items: that receipt, whatever the order."""
     first = await g.accepted(g.episode("e1"), g.episode("e2"))
     again = batch(g.episode("e2"), g.episode("e1"))
     result = await g.answer(again)
-    equal(result.receipt_id, first.receipt_id, "accept: receipt of a full replay")
-    equal([(i.uuid, i.duplicate) for i in result.items], [("e2", True), ("e1", True)], "accept: full replay")
-    equal(await g.store.receipt(again.receipt_id), None, "receipt: the replay's own id is not used")
+    assert result.receipt_id == first.receipt_id
+    assert [(i.uuid, i.duplicate) for i in result.items] == [("e2", True), ("e1", True)]
+    assert await g.store.receipt(again.receipt_id) is None
 
 
-async def other_duplicates_get_their_own_receipt(g: Scratch) -> None:
+async def test_other_duplicates_get_their_own_receipt(g: Scratch) -> None:
     """All duplicates, but fewer than the first receipt has, or of two receipts: recorded for the batch."""
     await g.accepted(g.episode("e1"), g.episode("e2"))
     await g.accepted(g.episode("e3"))
     for uuids in (["e1"], ["e2", "e3"], ["e1", "e2", "e3"]):
         call = batch(*[g.episode(uuid) for uuid in uuids])
         result = await g.answer(call)
-        equal(result.receipt_id, call.receipt_id, f"accept: receipt of the duplicates {uuids}")
-        receipt = present(await g.store.receipt(call.receipt_id), f"receipt: of the duplicates {uuids}")
-        equal([i.uuid for i in receipt.items], uuids, "receipt: items that were all duplicates")
-        expect(all(i.duplicate for i in receipt.items), "receipt: duplicate is kept within the receipt")
+        assert result.receipt_id == call.receipt_id
+        receipt = present(await g.store.receipt(call.receipt_id))
+        assert [i.uuid for i in receipt.items] == uuids
+        assert all(i.duplicate for i in receipt.items)
 
 
-async def a_full_queue_is_overloaded(g: Scratch) -> None:
+async def test_a_full_queue_is_overloaded(g: Scratch) -> None:
     """No room among `queue_items` unfinished items: Overloaded with a delay, nothing stored."""
     call = batch(g.episode("e1"), queue_items=0)
     error = await _fails(g, call, Overloaded)
-    expect(error.retry_after_ms > 0, f"accept: retry_after_ms of Overloaded is {error.retry_after_ms}")
+    assert error.retry_after_ms > 0
     await g.accepted(*[g.episode(f"e{n}") for n in range(2, 5)])
     await _fails(g, batch(g.episode("e5"), queue_items=1), Overloaded)
-    equal((await g.answer(replace(call, queue_items=MANY))).receipt_id, call.receipt_id, "accept: later")
+    assert (await g.answer(replace(call, queue_items=MANY))).receipt_id == call.receipt_id
 
 
-async def accepting_takes_no_lease_and_no_revision(g: Scratch) -> None:
+async def test_accepting_takes_no_lease_and_no_revision(g: Scratch) -> None:
     """Accepting changes neither the graph's revision nor the lease."""
     await g.accepted(g.episode("e1"))
     before = await g.head()
     lease = await g.leased()
     await g.accepted(g.episode("e2"))
-    equal(await g.head(), before, "heads: unchanged by accept")
-    equal(await g.store.renew([lease]), [g.id], "renew: the lease survives accept")
+    assert await g.head() == before
+    assert await g.store.renew([lease]) == [g.id]
 
 
-async def racing_calls_accept_once(g: Scratch) -> None:
+async def test_racing_calls_accept_once(g: Scratch) -> None:
     """Concurrent calls with the same items: each item is new in exactly one of them."""
     made = g.episodes(4, step=1)
     results = await asyncio.gather(*(g.store.accept([batch(*made)]) for _ in range(6)))
     new: list[str] = []
     for (result,) in results:
-        if not isinstance(result, Accepted):
-            raise ConformanceError(f"accept: a racing replay got {result!r}")
+        assert isinstance(result, Accepted)
         new += [i.uuid for i in result.items if not i.duplicate]
-    equal(sorted(new), [e.uuid for e in made], "accept: items that were new in racing calls")
-    equal(await g.store.recent_episodes(g.id, 9), made, "recent_episodes: after racing calls")
+    assert sorted(new) == [e.uuid for e in made]
+    assert await g.store.recent_episodes(g.id, 9) == made
 
 
-async def a_cancelled_call_is_whole_or_not_at_all(g: Scratch) -> None:
+async def test_a_cancelled_call_is_whole_or_not_at_all(g: Scratch) -> None:
     """Cancelling accept leaves all of a batch or nothing, and the store usable."""
     for n in range(6):
         made = [g.episode(f"e{n}-{k}") for k in range(3)]
@@ -209,63 +210,62 @@ async def a_cancelled_call_is_whole_or_not_at_all(g: Scratch) -> None:
             await task
         result = await g.accepted(*made, now_ms=NOW + 1)
         duplicates = {i.duplicate for i in result.items}
-        equal(len(duplicates), 1, "accept: kinds of items after a cancelled call (new, or duplicates)")
+        assert len(duplicates) == 1
 
 
 async def _fails(g: Scratch, call: AcceptBatch, kind: type[_E]) -> _E:
     """The error that one batch must be refused with; it leaves no new episode and no receipt."""
     before = await g.store.recent_episodes(g.id, MANY)
     (result,) = await g.store.accept([call])
-    if not isinstance(result, kind):
-        raise ConformanceError(f"accept: wanted {kind.__name__}, got {result!r}")
-    equal(await g.store.recent_episodes(g.id, MANY), before, "accept: episodes after a refused batch")
-    equal(await g.store.receipt(call.receipt_id), None, "accept: the receipt of a refused batch")
+    assert isinstance(result, kind)
+    assert await g.store.recent_episodes(g.id, MANY) == before
+    assert await g.store.receipt(call.receipt_id) is None
     return result
 
 
 HOUR = 3_600_000
 
 
-async def the_same_key_replays_the_first_answer(g: Scratch) -> None:
+async def test_the_same_key_replays_the_first_answer(g: Scratch) -> None:
     """A known key answers with the first receipt and items, every one marked duplicate."""
     call = batch(g.episode("e1"), g.episode("e2"), idempotency_key="k")
     first = await g.answer(call)
     again = replace(call, receipt_id=f"{call.receipt_id}-again", now_ms=NOW + HOUR)
     second = await g.answer(again)
-    equal(second.receipt_id, first.receipt_id, "accept: receipt of a replay by key")
+    assert second.receipt_id == first.receipt_id
     shown = [(i.uuid, i.duplicate) for i in second.items]
-    equal(shown, [("e1", True), ("e2", True)], "accept: items of a replay by key")
-    equal(await g.store.receipt(again.receipt_id), None, "receipt: the replay's own id is not used")
+    assert shown == [("e1", True), ("e2", True)]
+    assert await g.store.receipt(again.receipt_id) is None
 
 
-async def a_replay_of_a_mixed_answer_is_all_duplicates(g: Scratch) -> None:
+async def test_a_replay_of_a_mixed_answer_is_all_duplicates(g: Scratch) -> None:
     """The first answer had duplicates and new items: the replay has the same order, all duplicates."""
     await g.accepted(g.episode("e1"))
     call = batch(g.episode("e2"), g.episode("e1"), idempotency_key="k")
     first = await g.answer(call)
-    equal([i.duplicate for i in first.items], [False, True], "accept: the first answer")
+    assert [i.duplicate for i in first.items] == [False, True]
     second = await g.answer(replace(call, receipt_id="unused"))
-    equal(second.receipt_id, first.receipt_id, "accept: receipt of a replay by key")
-    equal([(i.uuid, i.duplicate) for i in second.items], [("e2", True), ("e1", True)], "accept: replay")
+    assert second.receipt_id == first.receipt_id
+    assert [(i.uuid, i.duplicate) for i in second.items] == [("e2", True), ("e1", True)]
 
 
-async def a_replay_shows_present_states(g: Scratch) -> None:
+async def test_a_replay_shows_present_states(g: Scratch) -> None:
     """A replay tells what has become of the items meanwhile."""
     call = batch(g.episode("e1"), idempotency_key="k")
     await g.answer(call)
     lease = await g.working()
     await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
     item = (await g.answer(call)).items[0]
-    equal((item.state, item.reason), (ItemState.PARKED, "unreadable"), "accept: replay of a parked item")
+    assert (item.state, item.reason) == (ItemState.PARKED, "unreadable")
 
 
-async def other_input_is_a_conflict(g: Scratch) -> None:
+async def test_other_input_is_a_conflict(g: Scratch) -> None:
     """The same key with another input_hash is CONFLICT; nothing is stored."""
     await g.answer(batch(g.episode("e1"), idempotency_key="k"))
     await _fails(g, batch(g.episode("e2"), idempotency_key="k"), Conflict)
 
 
-async def keys_belong_to_operation_and_group(g: Scratch) -> None:
+async def test_keys_belong_to_operation_and_group(g: Scratch) -> None:
     """The same key of another operation or another group is another key."""
     calls = [
         batch(g.episode("e1"), idempotency_key="k", operation="AddEpisodes"),
@@ -274,33 +274,32 @@ async def keys_belong_to_operation_and_group(g: Scratch) -> None:
     ]
     results = await g.store.accept(calls)
     for call, result in zip(calls, results, strict=True):
-        if not isinstance(result, Accepted):
-            raise ConformanceError(f"accept: a key of its own scope got {result!r}")
-        equal(result.receipt_id, call.receipt_id, "accept: a key of its own scope")
-        equal(result.items[0].duplicate, False, "accept: a key of its own scope")
+        assert isinstance(result, Accepted)
+        assert result.receipt_id == call.receipt_id
+        assert result.items[0].duplicate is False
 
 
-async def keys_lapse_after_the_window(g: Scratch) -> None:
+async def test_keys_lapse_after_the_window(g: Scratch) -> None:
     """After dedup_window_ms a key may be used for other input, and then stands for that."""
     first = batch(g.episode("e1"), idempotency_key="k", dedup_window_ms=HOUR)
     await g.answer(first)
     within = await g.answer(replace(first, receipt_id="unused", now_ms=NOW + HOUR - 1))
-    equal(within.receipt_id, first.receipt_id, "accept: a key in the last moment of its window")
+    assert within.receipt_id == first.receipt_id
     later = batch(g.episode("e2"), idempotency_key="k", dedup_window_ms=HOUR, now_ms=NOW + HOUR)
     result = await g.answer(later)
-    equal(result.receipt_id, later.receipt_id, "accept: a lapsed key with other input")
-    equal(result.items[0].duplicate, False, "accept: an item under a lapsed key")
+    assert result.receipt_id == later.receipt_id
+    assert result.items[0].duplicate is False
     again = await g.answer(replace(later, receipt_id="unused", now_ms=later.now_ms + HOUR // 2))
-    equal(again.receipt_id, later.receipt_id, "accept: the key now stands for the later input")
+    assert again.receipt_id == later.receipt_id
     earlier = replace(first, receipt_id="unused", now_ms=later.now_ms + 1)
     await _fails(g, earlier, Conflict)
 
 
-async def a_replay_in_the_same_call_is_recognised(g: Scratch) -> None:
+async def test_a_replay_in_the_same_call_is_recognised(g: Scratch) -> None:
     """Two batches of one call with one key: the second is the replay of the first."""
     call = batch(g.episode("e1"), idempotency_key="k")
     first, second = await g.store.accept([call, replace(call, receipt_id=f"{call.receipt_id}-again")])
-    if not isinstance(first, Accepted) or not isinstance(second, Accepted):
-        raise ConformanceError(f"accept: a replay within one call got {first!r}, {second!r}")
-    equal(second.receipt_id, first.receipt_id, "accept: receipt of a replay within one call")
-    equal([first.items[0].duplicate, second.items[0].duplicate], [False, True], "accept: the same")
+    assert isinstance(first, Accepted)
+    assert isinstance(second, Accepted)
+    assert second.receipt_id == first.receipt_id
+    assert [first.items[0].duplicate, second.items[0].duplicate] == [False, True]
