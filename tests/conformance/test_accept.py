@@ -1,7 +1,5 @@
 """IntakeStore.accept: new items, duplicates, conflicts, several batches, a full queue, races."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from dataclasses import replace
@@ -26,8 +24,7 @@ async def test_new_items_are_accepted(g: Scratch) -> None:
     assert [i.uuid for i in result.items] == ["e2", "e1"]
     assert [i.name for i in result.items] == ["second", None]
     for item in result.items:
-        fresh = ItemStatus(g.id, item.uuid, ItemState.ACCEPTED, call.receipt_id, NOW, item.name)
-        assert item == fresh
+        assert item == ItemStatus(g.id, item.uuid, ItemState.ACCEPTED, call.receipt_id, NOW, item.name)
 
 
 async def test_everything_is_readable_at_once(g: Scratch) -> None:
@@ -39,8 +36,7 @@ async def test_everything_is_readable_at_once(g: Scratch) -> None:
     assert g.id in await g.store.group_ids()
     assert g.id in await g.store.heads([g.id])
     assert [i.uuid for i in await g.items()] == ["e1"]
-    receipt = present(await g.store.receipt(result.receipt_id))
-    assert [i.uuid for i in receipt.items] == ["e1"]
+    assert [i.uuid for i in present(await g.store.receipt(result.receipt_id)).items] == ["e1"]
 
 
 async def test_no_batches_no_results(g: Scratch) -> None:
@@ -48,8 +44,7 @@ async def test_no_batches_no_results(g: Scratch) -> None:
     assert await g.store.accept([]) == []
     calls = [batch(g.episode(f"e{n}")) for n in range(3)]
     results = await g.store.accept(calls)
-    got = [r.receipt_id for r in results if isinstance(r, Accepted)]
-    assert got == [c.receipt_id for c in calls]
+    assert [r.receipt_id for r in results if isinstance(r, Accepted)] == [c.receipt_id for c in calls]
 
 
 async def test_known_items_are_duplicates(g: Scratch) -> None:
@@ -58,8 +53,7 @@ async def test_known_items_are_duplicates(g: Scratch) -> None:
     await g.move(lease, ItemState.COMPLETED, "e1")
     result = await g.accepted(g.episode("e1"), g.episode("e2"))
     shown = [(i.uuid, i.duplicate, i.state) for i in result.items]
-    wanted = [("e1", True, ItemState.COMPLETED), ("e2", False, ItemState.ACCEPTED)]
-    assert shown == wanted
+    assert shown == [("e1", True, ItemState.COMPLETED), ("e2", False, ItemState.ACCEPTED)]
     assert [i.uuid for i in await g.items()] == ["e1", "e2"]
     assert len(await g.store.recent_episodes(g.id, 10)) == 2
 
@@ -68,29 +62,23 @@ async def test_parked_duplicates_say_so(g: Scratch) -> None:
     """Replaying a parked item answers PARKED with its reason and does not revive it."""
     await g.parked(g.episode("e1"), reason="no verb in it")
     (item,) = (await g.accepted(g.episode("e1"))).items
-    shown = (item.duplicate, item.state, item.reason)
-    assert shown == (True, ItemState.PARKED, "no verb in it")
-    page = await g.store.list_items(g.id, (ItemState.PARKED,), 5, None)
-    assert [i.uuid for i in page.rows] == ["e1"]
+    assert (item.duplicate, item.state, item.reason) == (True, ItemState.PARKED, "no verb in it")
+    assert [i.uuid for i in (await g.store.list_items(g.id, (ItemState.PARKED,), 5, None)).rows] == ["e1"]
 
 
 async def test_other_content_is_a_conflict(g: Scratch) -> None:
     """The same uuid with other content is CONFLICT naming the item; nothing of the batch is stored."""
     await g.accepted(g.episode("e1"))
     call = batch(g.episode("e0"), g.episode("e1", body="something else"), idempotency_key="k")
-    error = await _fails(g, call, Conflict)
-    assert [v.field for v in error.violations] == ["items[1].uuid"]
-    kept = (await g.store.episode("e1", g.id))[0]
-    assert kept.body == "body of e1"
-    retried = replace(call, items=call.items[:1], input_hash="another")
-    assert (await g.answer(retried)).items[0].uuid == "e0"
+    assert [v.field for v in (await _fails(g, call, Conflict)).violations] == ["items[1].uuid"]
+    assert (await g.store.episode("e1", g.id))[0].body == "body of e1"
+    assert (await g.answer(replace(call, items=call.items[:1], input_hash="another"))).items[0].uuid == "e0"
 
 
 async def test_other_content_within_a_batch_is_a_conflict(g: Scratch) -> None:
     """Two items of a batch with one uuid and different content: CONFLICT naming the later one."""
     call = batch(g.episode("e1"), g.episode("e2"), g.episode("e1", body="something else"))
-    error = await _fails(g, call, Conflict)
-    assert [v.field for v in error.violations] == ["items[2].uuid"]
+    assert [v.field for v in (await _fails(g, call, Conflict)).violations] == ["items[2].uuid"]
     assert await g.items() == ()
 
 
@@ -99,8 +87,7 @@ async def test_twins_in_a_batch_are_duplicates(g: Scratch) -> None:
     call = batch(g.episode("e1"), g.episode("e1"), g.episode("e2"))
     result = await g.answer(call)
     shown = [(i.uuid, i.duplicate, i.state) for i in result.items]
-    wanted = [(u, d, ItemState.ACCEPTED) for u, d in [("e1", False), ("e1", True), ("e2", False)]]
-    assert shown == wanted
+    assert shown == [(u, d, ItemState.ACCEPTED) for u, d in [("e1", False), ("e1", True), ("e2", False)]]
     receipt = present(await g.store.receipt(call.receipt_id))
     assert [(i.uuid, i.duplicate) for i in receipt.items] == [s[:2] for s in shown]
     assert len(await g.store.recent_episodes(g.id, 5)) == 2
@@ -109,8 +96,7 @@ async def test_twins_in_a_batch_are_duplicates(g: Scratch) -> None:
 async def test_groups_are_independent(g: Scratch) -> None:
     """A uuid is unique within its group only."""
     await g.accepted(g.episode("e1"))
-    result = await g.accepted(g.sibling().episode("e1", body="something else"))
-    assert result.items[0].duplicate is False
+    assert (await g.accepted(g.sibling().episode("e1", body="something else"))).items[0].duplicate is False
 
 
 async def test_a_refused_batch_leaves_its_neighbours(g: Scratch) -> None:
@@ -122,11 +108,9 @@ async def test_a_refused_batch_leaves_its_neighbours(g: Scratch) -> None:
         batch(g.sibling().episode("e4")),
     ]
     results = await g.store.accept(calls)
-    kinds = [type(r).__name__ for r in results]
-    assert kinds == ["Accepted", "Conflict", "Accepted"]
+    assert [type(r).__name__ for r in results] == ["Accepted", "Conflict", "Accepted"]
     assert [e.uuid for e in await g.store.recent_episodes(g.id, 9)] == ["e1", "e2"]
-    there = await g.store.recent_episodes(g.sibling().id, 9)
-    assert [e.uuid for e in there] == ["e4"]
+    assert [e.uuid for e in await g.store.recent_episodes(g.sibling().id, 9)] == ["e4"]
 
 
 async def test_batches_see_those_before_them(g: Scratch) -> None:
@@ -160,8 +144,7 @@ async def test_other_duplicates_get_their_own_receipt(g: Scratch) -> None:
     await g.accepted(g.episode("e3"))
     for uuids in (["e1"], ["e2", "e3"], ["e1", "e2", "e3"]):
         call = batch(*[g.episode(uuid) for uuid in uuids])
-        result = await g.answer(call)
-        assert result.receipt_id == call.receipt_id
+        assert (await g.answer(call)).receipt_id == call.receipt_id
         receipt = present(await g.store.receipt(call.receipt_id))
         assert [i.uuid for i in receipt.items] == uuids
         assert all(i.duplicate for i in receipt.items)
@@ -170,8 +153,7 @@ async def test_other_duplicates_get_their_own_receipt(g: Scratch) -> None:
 async def test_a_full_queue_is_overloaded(g: Scratch) -> None:
     """No room among `queue_items` unfinished items: Overloaded with a delay, nothing stored."""
     call = batch(g.episode("e1"), queue_items=0)
-    error = await _fails(g, call, Overloaded)
-    assert error.retry_after_ms > 0
+    assert (await _fails(g, call, Overloaded)).retry_after_ms > 0
     await g.accepted(*[g.episode(f"e{n}") for n in range(2, 5)])
     await _fails(g, batch(g.episode("e5"), queue_items=1), Overloaded)
     assert (await g.answer(replace(call, queue_items=MANY))).receipt_id == call.receipt_id
@@ -208,9 +190,7 @@ async def test_a_cancelled_call_is_whole_or_not_at_all(g: Scratch) -> None:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-        result = await g.accepted(*made, now_ms=NOW + 1)
-        duplicates = {i.duplicate for i in result.items}
-        assert len(duplicates) == 1
+        assert len({i.duplicate for i in (await g.accepted(*made, now_ms=NOW + 1)).items}) == 1
 
 
 async def _fails(g: Scratch, call: AcceptBatch, kind: type[_E]) -> _E:
@@ -233,8 +213,7 @@ async def test_the_same_key_replays_the_first_answer(g: Scratch) -> None:
     again = replace(call, receipt_id=f"{call.receipt_id}-again", now_ms=NOW + HOUR)
     second = await g.answer(again)
     assert second.receipt_id == first.receipt_id
-    shown = [(i.uuid, i.duplicate) for i in second.items]
-    assert shown == [("e1", True), ("e2", True)]
+    assert [(i.uuid, i.duplicate) for i in second.items] == [("e1", True), ("e2", True)]
     assert await g.store.receipt(again.receipt_id) is None
 
 

@@ -1,8 +1,6 @@
 """AdminStore: delete_group, group_ids, migrate, info. ErasureStore: erasures are written down, carried
 out and completed, and their receipts stay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -27,8 +25,7 @@ async def test_a_deleted_group_reads_as_empty(g: Scratch) -> None:
     await g.store.delete_group(g.id, LATER)
     after = await g.head()
     assert after.epoch > before.epoch
-    dump = await g.store.dump(g.id)
-    assert dump == GroupDump(after, (), (), {}, (), (), {})
+    assert await g.store.dump(g.id) == GroupDump(after, (), (), {}, (), (), {})
     assert await g.items() == ()
     assert await g.store.recent_episodes(g.id, 9) == []
     for uuid in ("e1", "n-ada", "f1"):
@@ -42,9 +39,7 @@ async def test_a_deleted_group_reads_as_empty(g: Scratch) -> None:
     assert (dict(names.by_key), dict(names.by_uuid)) == ({}, {})
     slots = await g.store.slots(g.id, [slot])
     assert (tuple(slots.facts), tuple(slots.tombstones)) == ((), ())
-    anchors = [Anchor("x", NOW + 99)]
-    previous = await g.store.previous_episodes(g.id, anchors, 9, 9)
-    assert previous == {"x": ()}
+    assert await g.store.previous_episodes(g.id, [Anchor("x", NOW + 99)], 9, 9) == {"x": ()}
     assert g.id not in await g.store.group_ids()
 
 
@@ -60,8 +55,7 @@ async def test_unfinished_items_end_parked(g: Scratch) -> None:
     assert [i.uuid for i in receipt.items] == ["e0", "e1", "e2", "e3"]
     assert receipt.done
     for item in (receipt.items[1], receipt.items[3]):
-        found = (item.state, item.reason)
-        assert found == (ItemState.DELETED, "group_deleted")
+        assert (item.state, item.reason) == (ItemState.DELETED, "group_deleted")
     assert await g.work(NOW + 10**10) is None
     assert await g.store.retry_items(g.id, None, LATER) == []
 
@@ -118,8 +112,7 @@ async def test_the_group_can_be_filled_anew(g: Scratch) -> None:
     result = await g.answer(again)
     assert result.receipt_id == again.receipt_id
     assert result.items[0].duplicate is False
-    old = present(await g.store.receipt(first.receipt_id))
-    assert old.done
+    assert present(await g.store.receipt(first.receipt_id)).done
     lease = await g.leased()
     assert await g.started(lease) == ["e1"]
     assert lease.epoch == (await g.head()).epoch
@@ -128,8 +121,7 @@ async def test_the_group_can_be_filled_anew(g: Scratch) -> None:
     change = g.delta(entities=(ada,), facts=(made,), mentions=(g.mention("e1", ada.uuid),))
     await g.store.apply(change, await g.guard(lease.token))
     dump = await g.store.dump(g.id)
-    shown = (dump.entities, dump.facts, dump.mentions)
-    assert shown == ((ada,), (made,), (("e1", ada.uuid),))
+    assert (dump.entities, dump.facts, dump.mentions) == ((ada,), (made,), (("e1", ada.uuid),))
     assert g.id in await g.store.group_ids()
 
 
@@ -229,16 +221,14 @@ async def test_an_erasure_is_open_until_it_is_completed(g: Scratch) -> None:
     name = await _free(g, "open")
     erasure, other = _asked(g, name), _asked(g.sibling(2), name)
     await g.store.begin_erasures([erasure, other])
-    parts = await g.store.erasure(erasure.erasure_id)
-    assert [part.group_id for part in parts] == [g.id]
+    assert [part.group_id for part in await g.store.erasure(erasure.erasure_id)] == [g.id]
     waiting = [part for part in await g.store.open_erasures(MANY) if part.group_id == g.id]
     assert erasure.erasure_id in {part.erasure_id for part in waiting}
     await g.store.removed(erasure.erasure_id, g.id, {"episodes": 2})
     await g.store.removed(erasure.erasure_id, g.id, {"episodes": 9})
     await g.store.begin_erasures([erasure])
     assert (await _one(g, erasure)).removed == {"episodes": 2}
-    since = {part.erasure_id for part in await g.store.erasures_since(NOW)}
-    assert erasure.erasure_id in since
+    assert erasure.erasure_id in {part.erasure_id for part in await g.store.erasures_since(NOW)}
     assert await g.store.free_erased(NOW + 5) > 0
     done = await _one(g, erasure)
     assert (done.completed_ms, done.uuid) == (NOW + 5, "")
@@ -301,8 +291,7 @@ async def test_what_an_erasure_removes_bit_by_bit_adds_up(g: Scratch) -> None:
         assert (part.removed, part.uuid) == (None, "1:")
     for _repeated in range(2):
         await g.store.removed(erasure.erasure_id, g.id, {"documents": 1})
-        removed = (await _one(g, erasure)).removed
-        assert removed == {"episodes": 2, "facts": 1, "documents": 1}
+        assert (await _one(g, erasure)).removed == {"episodes": 2, "facts": 1, "documents": 1}
     await g.store.free_erased(NOW + 3)
 
 
@@ -325,8 +314,7 @@ async def test_proofs_last_until_an_erasure(g: Scratch) -> None:
     await g.write(facts=(fact("f1", ada, bob),))
     now = await g.head()
     assert not await g.store.note_proof(before, "old")
-    other = replace(now, epoch=now.epoch + 1)
-    assert not await g.store.note_proof(other, "other")
+    assert not await g.store.note_proof(replace(now, epoch=now.epoch + 1), "other")
     assert await g.store.note_proof(now, "one")
     assert await g.store.proven(g.id, "one")
     for wrong in ("old", "other", "never"):

@@ -1,7 +1,5 @@
 """SearchStore: heads and changes of facts, entities and episodes, from which search indexes are kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -48,10 +46,8 @@ async def test_a_rewritten_fact_comes_once(g: Scratch) -> None:
     middle = await g.write(facts=(second,))
     expired = replace(first, expired_ms=first.created_ms + 5, expired_reason="retracted")
     await g.write(facts=(expired,))
-    found = await g.store.changes(g.id, 0, 99)
-    assert [f.fact for f in found.facts] == [second, expired]
-    found = await g.store.changes(g.id, middle.rev, 99)
-    assert [f.fact for f in found.facts] == [expired]
+    assert [f.fact for f in (await g.store.changes(g.id, 0, 99)).facts] == [second, expired]
+    assert [f.fact for f in (await g.store.changes(g.id, middle.rev, 99)).facts] == [expired]
 
 
 async def test_pages_hold_whole_revisions(g: Scratch) -> None:
@@ -68,8 +64,7 @@ async def test_pages_hold_whole_revisions(g: Scratch) -> None:
             page = await g.store.changes(g.id, after, limit)
             uuids = [f.fact.uuid for f in page.facts]
             for group in written:
-                whole = group <= set(uuids) or not group & set(uuids)
-                assert whole
+                assert group <= set(uuids) or not group & set(uuids)
             seen += uuids
             if not page.more:
                 break
@@ -90,8 +85,7 @@ async def test_reserved_uuids_are_shown_with_their_slot(g: Scratch) -> None:
     there, stone = fact("f1", bob, ada), tombstone(here)
     begin = await g.write(facts=(there,), reserve_facts=(stone,))
     await g.write(reserve_facts=(replace(stone, slot=there.slot),))
-    view = await g.store.slots(g.id, [here.slot])
-    assert view == SlotView((), (stone,))
+    assert await g.store.slots(g.id, [here.slot]) == SlotView((), (stone,))
     assert (await g.store.slots(g.id, [there.slot])).facts == (there,)
     found = await g.store.changes(g.id, begin.rev - 1, 99)
     assert (found.removed, [each.fact for each in found.facts]) == ((), [there])
@@ -139,8 +133,7 @@ async def test_a_follower_keeps_up(g: Scratch) -> None:
         ada = replace(ada, name=f"Ada the {n}th")
         await g.write(entities=(ada,))
         after = await _follow(g, after, held, limit=2)
-        wanted = {f.uuid: f for f in (await g.store.dump(g.id)).facts}
-        assert held == wanted
+        assert held == {f.uuid: f for f in (await g.store.dump(g.id)).facts}
 
 
 async def test_a_new_epoch_begins_at_zero(g: Scratch) -> None:
@@ -184,8 +177,7 @@ async def test_entities_come_with_names_and_vector(g: Scratch) -> None:
     assert (found.head, found.more) == (await g.head(), False)
     renamed = replace(ada, summary="wrote programs")
     after = await g.write(entities=(renamed,))
-    found = await g.store.text_changes(g.id, after.rev - 1, 99)
-    assert [one.entity for one in found.entities] == [renamed]
+    assert [one.entity for one in (await g.store.text_changes(g.id, after.rev - 1, 99)).entities] == [renamed]
     after = await g.write(names={"lovelace": ada.uuid})
     (one,) = (await g.store.text_changes(g.id, after.rev - 1, 99)).entities
     assert one.names == ("ada", "countess", "lovelace")
@@ -231,15 +223,13 @@ async def test_removed_texts_are_named(g: Scratch) -> None:
     start = await g.write(entities=(ada, bob), found=("e0", "e1"))
     await g.write(remove_entities=(ada.uuid,), remove_episodes=("e0",))
     found = await g.store.text_changes(g.id, start.rev, 99)
-    gone = (found.removed_entities, found.removed_episodes)
-    assert gone == ((ada.uuid,), ("e0",))
+    assert (found.removed_entities, found.removed_episodes) == ((ada.uuid,), ("e0",))
     assert (found.entities, found.episodes) == ((), ())
     left = await g.store.text_changes(g.id, 0, 99)
     assert [one.entity.uuid for one in left.entities] == [bob.uuid]
     assert [one.episode.uuid for one in left.episodes] == ["e1"]
     await g.write(entities=(ada,))
-    found = await g.store.text_changes(g.id, start.rev, 99)
-    assert found.removed_entities == ()
+    assert (await g.store.text_changes(g.id, start.rev, 99)).removed_entities == ()
 
 
 async def test_a_follower_of_texts_keeps_up(g: Scratch) -> None:
@@ -278,8 +268,7 @@ async def test_pages_of_bodies_are_bounded_in_bytes(g: Scratch) -> None:
         await g.accepted(g.episode(f"e{n}", body="x" * size))
         await g.write(found=(f"e{n}",))
     pages = [page.episodes for page in await _pages(g, limit=99, max_bytes=25)]
-    uuids = [[one.episode.uuid for one in page] for page in pages]
-    assert uuids == [["e0", "e1", "e2"], ["e3", "e4"]]
+    assert [[one.episode.uuid for one in page] for page in pages] == [["e0", "e1", "e2"], ["e3", "e4"]]
 
 
 async def test_a_revision_comes_in_pages_too(g: Scratch) -> None:
@@ -294,15 +283,11 @@ async def test_a_revision_comes_in_pages_too(g: Scratch) -> None:
         pages = await _pages(g, limit, max_bytes)
         for page in pages:
             assert max(len(page.entities), len(page.episodes)) <= limit
-            bodies = sum(len(one.episode.body) for one in page.episodes[:-1])
-            assert bodies <= max_bytes
+            assert sum(len(one.episode.body) for one in page.episodes[:-1]) <= max_bytes
         assert len(pages) >= least
-        named = [one.entity.uuid for page in pages for one in page.entities]
-        assert named == ["n1", "n2", "n3", "n0"]
-        told = [one.episode.uuid for page in pages for one in page.episodes]
-        assert told == [one.uuid for one in said]
-        gone = [uuid for page in pages for uuid in page.removed_entities]
-        assert gone == ["n4"]
+        assert [one.entity.uuid for page in pages for one in page.entities] == ["n1", "n2", "n3", "n0"]
+        assert [one.episode.uuid for page in pages for one in page.episodes] == [one.uuid for one in said]
+        assert [uuid for page in pages for uuid in page.removed_entities] == ["n4"]
 
 
 async def test_what_changes_between_two_pages_of_a_revision_comes_once_more(g: Scratch) -> None:
@@ -315,10 +300,8 @@ async def test_what_changes_between_two_pages_of_a_revision_comes_once_more(g: S
     again = [replace(names[n], summary="again") for n in (1, 4)]
     await g.write(entities=again, remove_entities=("n2", "n5"))
     rest = await _pages(g, 3, 10**6, (first.upto_rev, first.upto_uuid))
-    named = [one.entity for page in rest for one in page.entities]
-    assert named == [names[3], *again]
-    gone = [uuid for page in rest for uuid in page.removed_entities]
-    assert gone == ["n2", "n5"]
+    assert [one.entity for page in rest for one in page.entities] == [names[3], *again]
+    assert [uuid for page in rest for uuid in page.removed_entities] == ["n2", "n5"]
 
 
 async def test_texts_of_a_new_epoch_begin_at_zero(g: Scratch) -> None:
@@ -330,8 +313,7 @@ async def test_texts_of_a_new_epoch_begin_at_zero(g: Scratch) -> None:
     assert (found.entities, found.episodes) == ((), ())
     made = g.entity("n-new", "New")
     await g.write(entities=(made,))
-    found = await g.store.text_changes(g.id, 0, 99)
-    assert [one.entity for one in found.entities] == [made]
+    assert [one.entity for one in (await g.store.text_changes(g.id, 0, 99)).entities] == [made]
 
 
 async def _follow_texts(g: Scratch, after: int, held: Held, limit: int) -> int:

@@ -1,7 +1,5 @@
 """CommunityStore: builds under leases, drafts nobody sees, replacement at once."""
 
-from __future__ import annotations
-
 import uuid as uuids
 from dataclasses import replace
 
@@ -191,8 +189,7 @@ async def test_drafts_wait_unseen(g: Scratch) -> None:
     await g.store.describe(other, [Described("c-2", "two", "second")], LATER)
     await g.store.publish(other, LATER)
     both = tuple(sorted((ada.uuid, bob.uuid)))
-    wanted_rows = [("one", "first", both), ("two", "second", (bob.uuid,))]
-    assert await _names(g) == wanted_rows
+    assert await _names(g) == [("one", "first", both), ("two", "second", (bob.uuid,))]
     done = present(await g.store.build(g.id, build.build_id))
     assert (done.state, done.reason) == (BuildState.COMPLETED, None)
 
@@ -241,8 +238,7 @@ async def test_searches_are_fed_all_at_once(g: Scratch) -> None:
     await g.write(entities=(replace(ada, summary="x"),))
     assert (await g.store.text_changes(g.id, after.rev, MANY)).communities is None
     await g.write(remove_facts=(tombstone(known),))
-    found = await g.store.text_changes(g.id, after.rev, MANY)
-    assert found.communities == (replace(wanted, summary=""),)
+    assert (await g.store.text_changes(g.id, after.rev, MANY)).communities == (replace(wanted, summary=""),)
     assert await g.store.communities_of(g.sibling().id, [draft.uuid]) == []
 
 
@@ -256,8 +252,7 @@ async def test_newcomers_join_once(g: Scratch) -> None:
     seen = present(await _behind(g))
     assert (seen.build_id, seen.rev) == (first.build_id, 0)
     assert await g.store.placements(g.id, [ada.uuid, bob.uuid, "x"]) == {ada.uuid: home}
-    members = {bob.uuid: home, "x": home, ada.uuid: "x"}
-    assert await g.store.join(seen, now.rev, members)
+    assert await g.store.join(seen, now.rev, {bob.uuid: home, "x": home, ada.uuid: "x"})
     assert await _behind(g) is None
     assert (await _names(g))[0][2] == (ada.uuid, bob.uuid)
     cy = g.entity("n-cy", "Cy")
@@ -309,8 +304,7 @@ async def test_what_is_removed_takes_its_words_along(g: Scratch) -> None:
     await g.write(remove_facts=(tombstone(known),))
     assert [row[:2] for row in await _names(g)] == [("name 0", "")]
     await g.write(remove_entities=(bob.uuid,))
-    row = ("name 0", "", (ada.uuid,))
-    assert await _names(g) == [row]
+    assert await _names(g) == [("name 0", "", (ada.uuid,))]
     await g.write(remove_entities=(ada.uuid,))
     assert await _names(g) == [("", "", ())]
 
@@ -323,8 +317,7 @@ async def test_what_lost_words_is_told_no_more(g: Scratch) -> None:
     await _published(g, (ada.uuid, bob.uuid), facts=(known,))
     members = tuple(sorted((ada.uuid, bob.uuid)))
     await g.write(entities=(replace(bob, summary="less"),), unsaid=(bob.uuid, "nobody"))
-    whole = ("name 0", known.fact, members)
-    assert await _names(g) == [whole]
+    assert await _names(g) == [("name 0", known.fact, members)]
     await g.write(facts=(replace(known, fact="less"),), unsaid=("f1",))
     assert await _names(g) == [("name 0", "", members)]
     await g.write(entities=(replace(ada, summary="less"),), unsaid=(ada.uuid,))
@@ -345,6 +338,5 @@ async def test_a_deleted_group_takes_its_builds_along(g: Scratch) -> None:
     assert not await g.store.renew_build(lease)
     with pytest.raises(LeaseLost):
         await g.store.publish(lease, LATER)
-    fresh = await _requested(g, Claim("BuildCommunities", "k", "other", NOW))
-    assert fresh.state == BuildState.PENDING
+    assert (await _requested(g, Claim("BuildCommunities", "k", "other", NOW))).state == BuildState.PENDING
     assert await _names(g) == []

@@ -1,7 +1,5 @@
 """CandidateStore: entities by tokens of their names, open facts by source and by pair."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -30,8 +28,7 @@ async def test_entities_are_found_by_tokens_of_names_and_aliases(g: Scratch) -> 
     found = await g.store.candidates(g.id, CandidateQuery(tokens=[smith, robert, "nothing"]))
     assert dict(found.by_token) == {smith: ("n1", "n2"), robert: ("n2",)}
     assert dict(found.entities) == {"n1": eva, "n2": bob}
-    names = {"n1": ("eva smith",), "n2": ("bob smith", "robert")}
-    assert dict(found.names) == names
+    assert dict(found.names) == {"n1": ("eva smith",), "n2": ("bob smith", "robert")}
     few = await g.store.candidates(
         g.id, CandidateQuery(tokens=[smith, robert], entities_per_token=1, names_per_entity=1)
     )
@@ -52,8 +49,7 @@ async def test_entities_are_found_by_identities(g: Scratch) -> None:
     assert dict(found.by_token) == {mail: ("n2",), number: ("n1",)}
     assert dict(found.entities) == {"n1": eva, "n2": bob}
     await g.write(entities=(replace(bob, attributes={}),), remove_name_tokens=((mail, "n2"),))
-    found = await g.store.candidates(g.id, query)
-    assert dict(found.by_token) == {number: ("n1",)}
+    assert dict((await g.store.candidates(g.id, query)).by_token) == {number: ("n1",)}
 
 
 async def test_candidates_stay_in_their_group(g: Scratch) -> None:
@@ -83,8 +79,7 @@ async def test_open_facts_are_found_by_source_and_pair(g: Scratch) -> None:
     found = await g.store.candidates(g.id, CandidateQuery(targets=["n-bob"], facts_per_target=1))
     assert found.facts == (new,)
     await g.write(facts=(replace(new, expired_ms=NOW + 7),))
-    found = await g.store.candidates(g.id, CandidateQuery(pairs=[("n-ada", "n-bob")]))
-    assert found.facts == (old,)
+    assert (await g.store.candidates(g.id, CandidateQuery(pairs=[("n-ada", "n-bob")]))).facts == (old,)
 
 
 async def test_facts_of_found_entities_come_with_them(g: Scratch) -> None:
@@ -131,16 +126,13 @@ async def test_vectors_of_names_are_followed(g: Scratch) -> None:
     while pages[-1].more:
         last = pages[-1]
         pages.append(await _vectors(g, VectorsAfter("s", last.epoch, last.place, 2)))
-    rows = [row for page in pages for row in page.rows]
-    assert rows == [("n0", b"0000"), ("n2", b"2222"), ("n1", b"1111")]
+    assert [row for page in pages for row in page.rows] == [("n0", b"0000"), ("n2", b"2222"), ("n1", b"1111")]
     last = pages[-1]
     assert (await _vectors(g, VectorsAfter("s", last.epoch, last.place))).rows == ()
     await g.write(vectors={"n0": b"AAAA"}, space="s")
-    page = await _vectors(g, VectorsAfter("s", last.epoch, last.place))
-    assert page.rows == (("n0", b"AAAA"),)
+    assert (await _vectors(g, VectorsAfter("s", last.epoch, last.place))).rows == (("n0", b"AAAA"),)
     await g.write(remove_entities=("n0",))
-    again = await _vectors(g, VectorsAfter("s"))
-    assert [uuid for uuid, _vector in again.rows] == ["n2", "n1"]
+    assert [uuid for uuid, _vector in (await _vectors(g, VectorsAfter("s"))).rows] == ["n2", "n1"]
 
 
 async def test_vectors_of_a_deleted_group_are_gone(g: Scratch) -> None:
@@ -152,8 +144,7 @@ async def test_vectors_of_a_deleted_group_are_gone(g: Scratch) -> None:
     page = await _vectors(g, VectorsAfter("s", old.epoch, old.place))
     assert (page.rows, page.epoch > old.epoch) == ((), True)
     await g.write(entities=(ada,), vectors={"n1": b"2222"}, space="s")
-    page = await _vectors(g, VectorsAfter("s", old.epoch, (10**9, "n9")))
-    assert page.rows == (("n1", b"2222"),)
+    assert (await _vectors(g, VectorsAfter("s", old.epoch, (10**9, "n9")))).rows == (("n1", b"2222"),)
     nobody = await g.store.candidates(g.sibling().id, CandidateQuery(vectors=VectorsAfter("s")))
     assert nobody.vectors is None or nobody.vectors.rows == ()
 
@@ -167,22 +158,17 @@ async def test_previous_episodes_are_the_latest_before(g: Scratch) -> None:
     """The latest `limit` before the anchor by (reference_ms, uuid), oldest first, whole episodes."""
     made = [g.episode(f"e{n}", at=10 * n, name=f"n{n}", role="Ada") for n in range(6)]
     await g.accepted(*reversed(made))
-    found = await _previous(g, Anchor("e4", NOW + 40), limit=3)
-    assert found == made[1:4]
-    found = await _previous(g, Anchor("e1", NOW + 10), limit=3)
-    assert found == made[:1]
-    found = await _previous(g, Anchor("e0", NOW), limit=3)
-    assert found == []
+    assert await _previous(g, Anchor("e4", NOW + 40), limit=3) == made[1:4]
+    assert await _previous(g, Anchor("e1", NOW + 10), limit=3) == made[:1]
+    assert await _previous(g, Anchor("e0", NOW), limit=3) == []
 
 
 async def test_ties_are_broken_by_uuid(g: Scratch) -> None:
     """At one reference time those with a smaller uuid come before, the anchor itself never."""
     made = [g.episode(uuid) for uuid in ("A", "a", "b", "c")]
     await g.accepted(*reversed(made))
-    found = await _previous(g, Anchor("b", NOW), limit=9)
-    assert [e.uuid for e in found] == ["A", "a"]
-    found = await _previous(g, Anchor("bb", NOW), limit=2)
-    assert [e.uuid for e in found] == ["a", "b"]
+    assert [e.uuid for e in await _previous(g, Anchor("b", NOW), limit=9)] == ["A", "a"]
+    assert [e.uuid for e in await _previous(g, Anchor("bb", NOW), limit=2)] == ["a", "b"]
 
 
 async def test_every_source_counts(g: Scratch) -> None:
@@ -191,8 +177,7 @@ async def test_every_source_counts(g: Scratch) -> None:
     await g.accepted(g.episode("j", at=3, source=Source.JSON))
     await g.accepted(g.sibling().episode("other", at=4))
     for limit, wanted in ((9, ["t", "m", "j"]), (2, ["m", "j"])):
-        found = await _previous(g, Anchor("x", NOW + 9), limit=limit)
-        assert [e.uuid for e in found] == wanted
+        assert [e.uuid for e in await _previous(g, Anchor("x", NOW + 9), limit=limit)] == wanted
 
 
 async def test_relations_in_use_are_the_most_frequent(g: Scratch) -> None:
@@ -203,8 +188,7 @@ async def test_relations_in_use_are_the_most_frequent(g: Scratch) -> None:
         await g.write(facts=(fact(f"f{number}", ada, bob, name=name),))
     most = ["KNOWS", "USES", "OWNS"]
     for latest, limit, wanted in ((99, 9, most), (3, 9, ["USES", "KNOWS"]), (99, 1, most[:1])):
-        found = await g.store.relations(g.id, latest, limit)
-        assert found == wanted
+        assert await g.store.relations(g.id, latest, limit) == wanted
     assert await g.store.relations(g.sibling().id, 9, 9) == []
 
 
@@ -242,8 +226,7 @@ async def test_named_episodes_are_the_context_instead(g: Scratch) -> None:
     anchors = [Anchor("x", NOW + 3, named), Anchor("e2", NOW + 2)]
     found = await g.store.previous_episodes(g.id, anchors, 1, 4)
     shown = {uuid: [(e.uuid, e.body) for e in before] for uuid, before in found.items()}
-    wanted = {"x": [("e1", "1111"), ("m", "body")], "e2": [("e1", "1111")]}
-    assert shown == wanted
+    assert shown == {"x": [("e1", "1111"), ("m", "body")], "e2": [("e1", "1111")]}
     (alone,) = (await g.store.previous_episodes(g.id, anchors[:1], 1, 4)).values()
     assert [e.uuid for e in alone] == ["e1", "m"]
 
@@ -276,8 +259,7 @@ async def test_recent_episodes_are_cut(g: Scratch) -> None:
         (4, EpisodeCut(after=(NOW + 99, "")), []),
     ]
     for limit, cut, wanted in cuts:
-        found = await g.store.recent_episodes(g.id, limit, cut)
-        assert found == [made[n] for n in wanted]
+        assert await g.store.recent_episodes(g.id, limit, cut) == [made[n] for n in wanted]
 
 
 async def test_recent_episodes_stop_at_bytes(g: Scratch) -> None:
@@ -285,8 +267,7 @@ async def test_recent_episodes_stop_at_bytes(g: Scratch) -> None:
     made = g.episodes(6, step=1, body="x" * 1_000)
     await g.accepted(*made)
     for max_bytes, count in ((10**6, 5), (2_500, 3), (1_500, 2), (1, 1)):
-        found = await g.store.recent_episodes(g.id, 5, EpisodeCut(max_bytes=max_bytes))
-        assert found == made[1 : 1 + count]
+        assert await g.store.recent_episodes(g.id, 5, EpisodeCut(max_bytes=max_bytes)) == made[1 : 1 + count]
     cut = EpisodeCut(after=(NOW + 2, "e2"), max_bytes=1_500)
     assert await g.store.recent_episodes(g.id, 5, cut) == made[3:5]
 
@@ -301,8 +282,7 @@ async def test_names_find_owners_of_keys(g: Scratch) -> None:
     assert view.head == await g.head()
     assert view.head.last_ms == NOW + 3
     assert dict((await g.store.names(g.id, [])).by_key) == {}
-    view = await g.store.names(g.sibling().id, ["ada"])
-    assert dict(view.by_key) == {}
+    assert dict((await g.store.names(g.sibling().id, ["ada"])).by_key) == {}
     await g.accepted(g.sibling().episode("e1"))
     assert (await g.store.names(g.sibling().id, ["ada"], ["n1"])).by_uuid == {}
 
@@ -347,8 +327,7 @@ async def test_objects_are_found_by_uuid(g: Scratch) -> None:
     )  # fmt: skip
     for lookup in lookups:
         assert [x.group_id for x in await lookup(same, other)] == [other]
-        found = [x.group_id for x in await lookup(same, None)]
-        assert found == [g.id, other, g.sibling(3).id]
+        assert [x.group_id for x in await lookup(same, None)] == [g.id, other, g.sibling(3).id]
         assert await lookup("nobody", g.id) == []
         assert await lookup(same, f"{g.id}-4") == []
 
@@ -360,8 +339,7 @@ async def test_unknown_groups_read_as_empty(g: Scratch) -> None:
     zero = GroupHead(unknown)
     assert (await g.store.names(unknown, ["ada"])).head == zero
     assert (await g.store.dump(unknown)).head == zero
-    found = await g.store.changes(unknown, 0, 10)
-    assert found == Changes(zero, (), (), 0)
+    assert await g.store.changes(unknown, 0, 10) == Changes(zero, (), (), 0)
 
 
 async def _previous(g: Scratch, anchor: Anchor, limit: int) -> list[Episode]:

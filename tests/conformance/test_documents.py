@@ -1,7 +1,5 @@
 """DocumentStore: records of documents, their chunks, and who is the faster of two revisions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -79,8 +77,7 @@ async def test_unsettled_documents_come_in_pages(g: Scratch) -> None:
     """In order, behind a document, so that those that cannot be settled yet do not hide others."""
     for name in ("b", "a", "c"):
         await g.store.put_document(_document(g, name, settled=False), _places(), 0)
-    found = await g.store.unsettled_documents(2, (g.id, "a"))
-    assert found == [(g.id, "b"), (g.id, "c")]
+    assert await g.store.unsettled_documents(2, (g.id, "a")) == [(g.id, "b"), (g.id, "c")]
     for name in "abc":
         await g.store.settle_document(g.id, name, 1)
 
@@ -89,8 +86,7 @@ async def test_documents_are_listed_by_id(g: Scratch) -> None:
     """In the order of code points, behind an id."""
     for name in ("b", "a", "B", "あ"):
         await g.store.put_document(_document(g, name), _places(), 0)
-    found = [each.document_id for each in await g.store.documents(g.id, 9, "")]
-    assert found == ["B", "a", "b", "あ"]
+    assert [each.document_id for each in await g.store.documents(g.id, 9, "")] == ["B", "a", "b", "あ"]
     assert [each.document_id for each in await g.store.documents(g.id, 1, "a")] == ["b"]
 
 
@@ -117,8 +113,7 @@ async def test_chunks_are_listed_with_their_document_alone(g: Scratch) -> None:
     found = await g.store.previous_episodes(g.id, anchors, 9, 99)
     shown = {uuid: [each.uuid for each in episodes] for uuid, episodes in found.items()}
     assert shown == {"x": ["e"], "y": ["c1"]}
-    statuses = await g.store.item_statuses(g.id, ["c1", "x"])
-    assert [each.uuid for each in statuses] == ["c1"]
+    assert [each.uuid for each in await g.store.item_statuses(g.id, ["c1", "x"])] == ["c1"]
 
 
 async def test_a_hidden_episode_is_found_no_longer(g: Scratch) -> None:

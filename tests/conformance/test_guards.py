@@ -1,7 +1,5 @@
 """GraphStore.apply: under which conditions it writes, and that it writes all or nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from dataclasses import replace
@@ -98,8 +96,7 @@ async def test_required_items_must_be_unfinished(g: Scratch) -> None:
     await g.write(remove_episodes=("e2",))
     change = replace(await _full(g), requires_items=("e0", "e1", "e2", "e3", "nobody"))
     now = await g.guard(lease.token)
-    error = await _refused_whole(g, change, now, StaleItems)
-    assert sorted(error.uuids) == ["e0", "e1", "e2", "nobody"]
+    assert sorted((await _refused_whole(g, change, now, StaleItems)).uuids) == ["e0", "e1", "e2", "nobody"]
     await g.store.apply(replace(change, requires_items=("e3",)), now)
 
 
@@ -113,11 +110,9 @@ async def test_work_on_a_deleted_item_is_not_that_of_its_successor(g: Scratch) -
     done = (Transition("e1", ItemState.COMPLETED, NOW + 9),)
     change = replace(await _full(g), transitions=done, requires_items=("e1",))
     now = await g.guard(lease.token)
-    error = await _refused_whole(g, change, now, StaleItems)
-    assert error.uuids == ("e1",)
+    assert (await _refused_whole(g, change, now, StaleItems)).uuids == ("e1",)
     (item,) = await g.store.start_items(lease, NOW + 9, MANY, HUGE, ())
-    found = (item.episode.body, item.state, item.stage)
-    assert found == ("other", ItemState.ACCEPTED, None)
+    assert (item.episode.body, item.state, item.stage) == ("other", ItemState.ACCEPTED, None)
     await g.store.apply(change, now)
     (row,) = await g.items()
     assert row.state == ItemState.COMPLETED
@@ -158,8 +153,7 @@ async def test_a_refused_delta_leaves_nothing(g: Scratch) -> None:
     await _refused_whole(g, stale, now, StaleItems)
     await _refused_whole(g, stolen, now, Conflict)
     await g.store.apply(change, now)
-    found = await g.store.dump(g.id)
-    assert [f.uuid for f in found.facts if f.uuid == "f-new"] == ["f-new"]
+    assert [f.uuid for f in (await g.store.dump(g.id)).facts if f.uuid == "f-new"] == ["f-new"]
 
 
 async def test_a_known_claim_writes_nothing(g: Scratch) -> None:
@@ -223,8 +217,7 @@ async def test_racing_deltas_apply_once(g: Scratch) -> None:
         lost = [r for r in results if not isinstance(r, GroupHead)]
         assert len(won) == 1
         assert all(isinstance(r, RevisionChanged) for r in lost)
-        found = {e.uuid for e in (await g.store.dump(g.id)).entities} & {e.uuid for e in made}
-        assert found == {won[0].uuid}
+        assert {e.uuid for e in (await g.store.dump(g.id)).entities} & {e.uuid for e in made} == {won[0].uuid}
 
 
 async def test_a_cancelled_delta_is_whole_or_not_at_all(g: Scratch) -> None:

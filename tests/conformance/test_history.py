@@ -1,7 +1,5 @@
 """HistoryStore: one thing with what hangs on it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -47,8 +45,7 @@ async def test_episode_edges_name_facts_that_are_there(g: Scratch) -> None:
     told = {"e0": ("f2", "f0"), "e1": ("f1",)}
     await g.write(facts=tuple(made), episode_edges=told)
     await g.write(remove_facts=(tombstone(made[1]),))
-    found = await g.store.episode_edges(g.id, ["e0", "e1", "e2", "e9"])
-    assert found == {"e0": ("f0", "f2")}
+    assert await g.store.episode_edges(g.id, ["e0", "e1", "e2", "e9"]) == {"e0": ("f0", "f2")}
 
 
 async def test_facts_of_an_entity_begin_with_the_latest(g: Scratch) -> None:
@@ -101,8 +98,7 @@ async def test_episodes_of_an_entity_end_with_the_latest(g: Scratch) -> None:
     assert await found(99, 0) == EntityEpisodes("e0", tuple(made[4:]))
     await g.write(remove_episodes=("e0", "e4"))
     assert await found(99, MANY) == EntityEpisodes("e1", tuple(made[1:4]))
-    nobody = await g.store.entity_episodes(g.id, "nobody", 9, MANY)
-    assert nobody == EntityEpisodes(None, ())
+    assert await g.store.entity_episodes(g.id, "nobody", 9, MANY) == EntityEpisodes(None, ())
 
 
 async def test_names_of_an_entity_come_sorted(g: Scratch) -> None:
@@ -132,11 +128,9 @@ async def test_traces_lead_to_slots_and_entities(g: Scratch) -> None:
     wanted = EpisodeTraces(tuple(sorted(f.slot for f in made[:3])), (bob,))
     assert await g.store.traces(g.id, "e1") == wanted
     assert await g.store.traces(g.id, "e2") == EpisodeTraces((), ())
-    by_other = await g.store.traces(g.id, "e8")
-    assert by_other == EpisodeTraces((made[2].slot,), ())
+    assert await g.store.traces(g.id, "e8") == EpisodeTraces((made[2].slot,), ())
     await g.write(facts=(replace(made[2], closures=()),))
-    found = await g.store.traces(g.id, "e8")
-    assert set(found.slots) <= {made[2].slot}
+    assert set((await g.store.traces(g.id, "e8")).slots) <= {made[2].slot}
 
 
 async def test_entities_are_held_by_others(g: Scratch) -> None:
@@ -149,11 +143,9 @@ async def test_entities_are_held_by_others(g: Scratch) -> None:
     mentions = tuple(g.mention(uuid, named.uuid) for uuid, named in spoken)
     await g.write(entities=tuple(more), facts=facts, mentions=mentions)
     every = [ada.uuid, bob.uuid, *(e.uuid for e in more), "nobody"]
-    found = await g.store.unheld(g.id, every, "e1", ["f1"])
-    assert found == {ada.uuid, more[2].uuid}
+    assert await g.store.unheld(g.id, every, "e1", ["f1"]) == {ada.uuid, more[2].uuid}
     assert await g.store.unheld(g.id, every, "e1", []) == {more[2].uuid}
-    found = await g.store.unheld(g.id, [more[0].uuid], "e1", ["f2"])
-    assert found == {more[0].uuid}
+    assert await g.store.unheld(g.id, [more[0].uuid], "e1", ["f2"]) == {more[0].uuid}
 
 
 async def test_removed_entities_leave_nothing(g: Scratch) -> None:
@@ -168,8 +160,7 @@ async def test_removed_entities_leave_nothing(g: Scratch) -> None:
     assert (dump.entities, dump.names, dump.mentions) == ((bob,), {"bob": bob.uuid}, ())
     assert await g.store.entity(ada.uuid, g.id) == []
     await g.write(entities=(ada,), names={"ada": ada.uuid, "countess": bob.uuid})
-    found = (await g.store.dump(g.id)).names
-    assert found == {"ada": ada.uuid, "bob": bob.uuid, "countess": bob.uuid}
+    assert (await g.store.dump(g.id)).names == {"ada": ada.uuid, "bob": bob.uuid, "countess": bob.uuid}
     assert (await g.store.entity_episodes(g.id, ada.uuid, 9, MANY)).first_uuid is None
 
 
@@ -212,8 +203,7 @@ async def test_mentions_can_be_removed_one_by_one(g: Scratch) -> None:
     assert await g.store.entity_mentions(g.id, ada.uuid, 1) == ["e1"]
     assert await g.store.entity_mentions(g.id, ada.uuid, 9, ["e2", "e9"]) == ["e2"]
     await g.write(remove_mentions=(("e1", ada.uuid), ("e2", bob.uuid), ("e9", ada.uuid)))
-    left = (await g.store.dump(g.id)).mentions
-    assert left == (("e1", bob.uuid), ("e2", ada.uuid))
+    assert (await g.store.dump(g.id)).mentions == (("e1", bob.uuid), ("e2", ada.uuid))
 
 
 async def test_mentions_have_fields_of_their_own(g: Scratch) -> None:
@@ -224,8 +214,7 @@ async def test_mentions_have_fields_of_their_own(g: Scratch) -> None:
     await g.write(mentions=(*spoken, g.mention("e2", bob.uuid)))
     again = replace(spoken[0], uuid="m-again", created_ms=NOW + 7)
     await g.write(mentions=(again,))
-    found = await g.store.mentions(g.id, ada.uuid, ["e0", "e2", "e9"])
-    assert found == {"e0": spoken[0]}
+    assert await g.store.mentions(g.id, ada.uuid, ["e0", "e2", "e9"]) == {"e0": spoken[0]}
     assert await g.store.mentions(g.id, ada.uuid, []) == {}
     await g.write(remove_episodes=("e0",))
     assert await g.store.mentions(g.id, ada.uuid, ["e0", "e1"]) == {"e1": spoken[1]}
@@ -294,8 +283,7 @@ async def test_a_deleted_group_has_no_history(g: Scratch) -> None:
     assert await _everything(g, ada) == ([], {}, {}, [], None, [])
     anew = replace(ada, name="Ada again")
     await g.write(entities=(anew,))
-    found = await _everything(g, ada)
-    assert found == ([], {}, {}, [], None, ["ada again"])
+    assert await _everything(g, ada) == ([], {}, {}, [], None, ["ada again"])
 
 
 async def _everything(g: Scratch, ada: Entity) -> tuple[object, ...]:

@@ -1,7 +1,5 @@
 """QueueStore.start_items: order, limits, what comes with an item, fencing."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 
@@ -18,19 +16,16 @@ async def test_items_come_by_reference_time_and_uuid(g: Scratch) -> None:
     """Order is (reference_ms, uuid), uuids by code point, whatever the order of acceptance."""
     wanted = [("z", -5), ("B", 0), ("a", 0), ("b", 0), ("c", 7), ("0", 9)]
     await g.accepted(*[g.episode(uuid, at=at) for uuid, at in reversed(wanted)])
-    found = await g.started(await g.leased())
-    assert found == [uuid for uuid, _ in wanted]
+    assert await g.started(await g.leased()) == [uuid for uuid, _ in wanted]
 
 
 async def test_limit_and_exclude_hold(g: Scratch) -> None:
     """At most `limit`, none of those excluded."""
     lease = await g.queued(*g.episodes(6, step=1))
-    first = await g.store.start_items(lease, NOW, 2, HUGE, ())
-    assert [i.episode.uuid for i in first] == ["e0", "e1"]
+    assert [i.episode.uuid for i in await g.store.start_items(lease, NOW, 2, HUGE, ())] == ["e0", "e1"]
     second = await g.store.start_items(lease, NOW, 3, HUGE, ("e0", "e1"))
     assert [i.episode.uuid for i in second] == ["e2", "e3", "e4"]
-    everything = [f"e{n}" for n in range(6)]
-    assert await g.store.start_items(lease, NOW, 9, HUGE, everything) == []
+    assert await g.store.start_items(lease, NOW, 9, HUGE, [f"e{n}" for n in range(6)]) == []
 
 
 async def test_bytes_are_bounded(g: Scratch) -> None:
@@ -39,8 +34,7 @@ async def test_bytes_are_bounded(g: Scratch) -> None:
     few = await g.store.start_items(lease, NOW, MANY, 2_500, ())
     assert len(few) in {2, 3}
     assert [i.episode.uuid for i in few] == [f"e{n}" for n in range(len(few))]
-    one = await g.store.start_items(lease, NOW, MANY, 1, [i.episode.uuid for i in few])
-    assert len(one) == 1
+    assert len(await g.store.start_items(lease, NOW, MANY, 1, [i.episode.uuid for i in few])) == 1
 
 
 async def test_items_come_whole(g: Scratch) -> None:
@@ -48,8 +42,7 @@ async def test_items_come_whole(g: Scratch) -> None:
     made = g.episode("e1", name="a name", body="x" * 5_000, role="Ada", source_description="chat")
     lease = await g.queued(made, now_ms=NOW - 50)
     (item,) = await g.due(lease)
-    new = QueuedItem(made, ItemState.ACCEPTED, NOW - 50, {})
-    assert replace(item, ontology=0) == new
+    assert replace(item, ontology=0) == QueuedItem(made, ItemState.ACCEPTED, NOW - 50, {})
     stage = bytes(range(256)) * 40
     await g.move(lease, ItemState.EXTRACTED, "e1", stage=stage)
     await g.move(lease, ItemState.EMBED_FAILED, "e1", step=Step.EMBED, attempts=3, keep_stage=True)
@@ -90,12 +83,10 @@ async def test_a_group_with_work_is_ready(g: Scratch) -> None:
     """A group with a due unfinished item is ready and free; not after its last item ended."""
     assert await g.work() is None
     await g.accepted(g.episode("e1"))
-    seen = present(await g.work())
-    assert seen.owner_id is None
+    assert present(await g.work()).owner_id is None
     lease = await g.leased()
     held = present(await g.work())
-    shown = (held.owner_id, held.owner_token, held.served_ms)
-    assert shown == ("worker-a", lease.token, NOW)
+    assert (held.owner_id, held.owner_token, held.served_ms) == ("worker-a", lease.token, NOW)
     await g.started(lease)
     await g.move(lease, ItemState.COMPLETED, "e1")
     assert await g.work(NOW + 10**9) is None
@@ -109,8 +100,7 @@ async def test_groups_wait_for_next_ms(g: Scratch) -> None:
     await g.store.release(lease)
     assert await g.work(NOW + 999) is None
     assert await g.work(NOW + 1_000) is not None
-    due = present(await g.store.next_due_ms())
-    assert due <= NOW + 1_000
+    assert present(await g.store.next_due_ms()) <= NOW + 1_000
     lease = await g.leased(now_ms=NOW + 1_000)
     assert await g.started(lease, NOW + 999) == []
     assert await g.started(lease, NOW + 1_000) == ["e1"]
@@ -133,8 +123,7 @@ async def test_least_recently_served_come_first(g: Scratch) -> None:
     await g.store.release(await second.leased(now_ms=NOW + 100))
     assert await order() == [third.id, first.id, second.id]
     for limit in (1, 2):
-        found = len(await g.store.ready_groups(NOW + 200, limit))
-        assert found == limit
+        assert len(await g.store.ready_groups(NOW + 200, limit)) == limit
 
 
 async def test_tokens_grow(g: Scratch) -> None:
@@ -222,8 +211,7 @@ async def test_releasing_a_lost_lease_does_nothing(g: Scratch) -> None:
 async def test_a_lapse_makes_started_items_suspect(g: Scratch) -> None:
     """Claiming a group that had an owner makes its started items suspect, the others not."""
     dead = await g.queued(*g.episodes(4, step=1))
-    items = await g.store.start_items(dead, NOW, 2, HUGE, ())
-    assert [i.suspect for i in items] == [False, False]
+    assert [i.suspect for i in await g.store.start_items(dead, NOW, 2, HUGE, ())] == [False, False]
     lease = await g.leased("worker-b")
     for uuid in ("e0", "e1"):
         assert await _begun(g, lease) == [(uuid, True, 1)]
@@ -237,8 +225,7 @@ async def test_suspects_come_only_alone(g: Scratch) -> None:
     await g.store.start_items(dead, NOW, 1, HUGE, ())
     lease = await g.leased("worker-b")
     for excluded in (("e1",), ("e1", "e2"), ("e0",)):
-        items = await g.store.start_items(lease, NOW, MANY, HUGE, excluded)
-        assert not any(i.suspect for i in items)
+        assert not any(i.suspect for i in await g.store.start_items(lease, NOW, MANY, HUGE, excluded))
     assert await _begun(g, lease) == [("e0", True, 1)]
 
 
@@ -246,8 +233,7 @@ async def test_finished_failures_are_no_suspects(g: Scratch) -> None:
     """A failure unmarks `started`: the item is not blamed for a later crash of its process."""
     dead = await g.begun(g.episode("e1"))
     await g.move(dead, ItemState.EXTRACT_FAILED, "e1", next_ms=NOW, reason="timeout")
-    lease = await g.leased("worker-b")
-    assert await _begun(g, lease) == [("e1", False, 0)]
+    assert await _begun(g, await g.leased("worker-b")) == [("e1", False, 0)]
 
 
 async def test_a_transition_clears_the_suspicion(g: Scratch) -> None:
@@ -258,15 +244,13 @@ async def test_a_transition_clears_the_suspicion(g: Scratch) -> None:
     assert await _begun(g, lease) == [("e0", True, 1)]
     await g.move(lease, ItemState.EXTRACT_FAILED, "e0", next_ms=NOW + 5_000, reason="timeout")
     assert await g.started(lease) == ["e1", "e2"]
-    wanted = [("e0", False, 1), ("e1", False, 0), ("e2", False, 0)]
-    assert await _begun(g, lease, NOW + 5_000) == wanted
+    assert await _begun(g, lease, NOW + 5_000) == [("e0", False, 1), ("e1", False, 0), ("e2", False, 0)]
 
 
 async def test_crashes_are_counted_when_begun_alone(g: Scratch) -> None:
     """Each time a suspect is given out alone its crash count grows by one; nobody else's does."""
     await g.accepted(g.episode("e0"), g.episode("e1", at=1))
-    items = await _begun(g, await g.leased())
-    assert items == [("e0", False, 0), ("e1", False, 0)]
+    assert await _begun(g, await g.leased()) == [("e0", False, 0), ("e1", False, 0)]
     for n in range(1, 4):
         lease = await g.leased(f"worker-{n}")
         assert await _begun(g, lease) == [("e0", True, n)]

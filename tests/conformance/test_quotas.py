@@ -1,7 +1,5 @@
 """Quotas: what new items use is counted as they are accepted, settled as they end, and given back."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid as uuids
 from dataclasses import replace

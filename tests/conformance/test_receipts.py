@@ -1,7 +1,5 @@
 """IntakeStore.list_items and retry_items."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
@@ -36,8 +34,7 @@ async def test_items_come_in_order_of_acceptance(g: Scratch) -> None:
     await g.accepted(*first)
     await g.accepted(*second)
     for limit in (1, 2, 3, 7, 100):
-        rows = await _listed(g, limit=limit)
-        assert [r.uuid for r in rows] == list("mzakybx")
+        assert [r.uuid for r in await _listed(g, limit=limit)] == list("mzakybx")
 
 
 async def test_states_filter(g: Scratch) -> None:
@@ -49,8 +46,7 @@ async def test_states_filter(g: Scratch) -> None:
     for limit in (1, 2, 50):
         both = await _listed(g, (ItemState.COMPLETED, ItemState.PARKED), limit)
         assert [r.uuid for r in both] == ["e1", "e2", "e4"]
-    waiting = await _listed(g, (ItemState.ACCEPTED,))
-    assert [r.uuid for r in waiting] == ["e0", "e3", "e5"]
+    assert [r.uuid for r in await _listed(g, (ItemState.ACCEPTED,))] == ["e0", "e3", "e5"]
     assert await _listed(g, (ItemState.EMBED_FAILED,)) == []
     (row,) = await _listed(g, (ItemState.PARKED,))
     assert (row.reason, row.step, row.attempts) == ("unreadable", Step.EXTRACT, 5)
@@ -64,8 +60,7 @@ async def test_paging_is_steady_while_items_arrive(g: Scratch) -> None:
     page = await g.store.list_items(g.id, (), 3, None)
     await g.accepted(g.episode("a0"))
     rest = await g.store.list_items(g.id, (), 10, page.next_token)
-    seen = [r.uuid for r in (*page.rows, *rest.rows)]
-    assert seen == ["e0", "e1", "e2", "e3", "a0"]
+    assert [r.uuid for r in (*page.rows, *rest.rows)] == ["e0", "e1", "e2", "e3", "a0"]
 
 
 async def test_bad_tokens_are_invalid(g: Scratch) -> None:
@@ -91,8 +86,7 @@ async def test_retry_makes_parked_items_accepted(g: Scratch) -> None:
     await g.move(lease, ItemState.PARKED, "e1", keep_stage=True, **failing)
     assert await g.store.retry_items(g.id, ("e1",), NOW + 5) == ["e1"]
     (row,) = await _listed(g)
-    shown = (row.state, row.attempts, row.reason)
-    assert shown == (ItemState.ACCEPTED, 0, None)
+    assert (row.state, row.attempts, row.reason) == (ItemState.ACCEPTED, 0, None)
     (item,) = await g.store.start_items(lease, NOW + 6, MANY, HUGE, ())
     found = (item.episode.uuid, item.state, item.stage, item.suspect, item.attempts)
     assert found == ("e1", ItemState.ACCEPTED, None, False, {})
@@ -103,8 +97,7 @@ async def test_retry_leaves_others_alone(g: Scratch) -> None:
     await g.parked(g.episode("p1"), g.episode("p2"), g.episode("p3"))
     await g.parked(g.sibling().episode("p1"))
     await g.accepted(g.episode("e1"))
-    revived = await g.store.retry_items(g.id, ("p2", "e1", "nobody"), NOW + 5)
-    assert revived == ["p2"]
+    assert await g.store.retry_items(g.id, ("p2", "e1", "nobody"), NOW + 5) == ["p2"]
     assert sorted(await g.store.retry_items(g.id, None, NOW + 5)) == ["p1", "p3"]
     assert await g.store.retry_items(g.id, None, NOW + 5) == []
     assert await g.store.retry_items(g.id, (), NOW + 5) == []

@@ -1,7 +1,5 @@
 """ColdSearchStore: searching the facts of a group without an index of it in memory."""
 
-from __future__ import annotations
-
 from array import array
 from dataclasses import replace
 from math import sqrt
@@ -51,8 +49,7 @@ async def test_what_is_rewritten_counts_once(g: Scratch) -> None:
     await g.write(facts=(replace(first, fact="green tea tea"),))
     found = await _found(g, "red tea green")
     assert (found.facts, _held(found)) == (2, {"red": 1, "tea": 1, "green": 1})
-    length = len(_terms(second)) + len(_terms(replace(first, fact="green tea tea")))
-    assert found.total_length == length
+    assert found.total_length == len(_terms(second)) + len(_terms(replace(first, fact="green tea tea")))
     await g.write(remove_facts=(tombstone(second),))
     found = await _found(g, "red tea green")
     assert (found.facts, _held(found)) == (1, {"tea": 1, "green": 1})
@@ -112,8 +109,7 @@ async def test_a_lone_character_matches_by_prefix(g: Scratch) -> None:
     counts = {each.uuid: _counts(each) for each in found.keyword}
     assert counts == {"f0": {"東": 2}, "f1": {"東": 1}, "f2": {"東": 1}, "f3": {"東": 1}}
     assert _held(found) == {"東": 4}
-    found = await _found(g, "東")
-    assert _uuids(found.keyword) == ["f1", "f2"]
+    assert _uuids((await _found(g, "東")).keyword) == ["f1", "f2"]
 
 
 async def test_a_renamed_end_is_found_by_its_new_name(g: Scratch) -> None:
@@ -125,10 +121,8 @@ async def test_a_renamed_end_is_found_by_its_new_name(g: Scratch) -> None:
     found = await _found(g, "zoe")
     assert [_counts(each) for each in found.keyword] == [{"zoe": 2}] * 2
     assert _uuids(found.keyword) == ["f1", "f2"]
-    lengths = [each.length for each in found.keyword]
-    assert lengths == [len(_terms(each.show())) for each in found.keyword]
-    found = await _found(g, "ada")
-    assert found.keyword == ()
+    assert [each.length for each in found.keyword] == [len(_terms(each.show())) for each in found.keyword]
+    assert (await _found(g, "ada")).keyword == ()
 
 
 async def test_expired_facts_do_not_crowd_out_the_others(g: Scratch) -> None:
@@ -229,8 +223,7 @@ async def test_any_text_is_data(g: Scratch) -> None:
     more = (f"word{n}" for n in range(220))
     terms = (*dict.fromkeys(tokens(" ".join(odd))), *more, "AND", '"', "f:*", "\\")
     asked = FactsAsked(terms[:256], (), None, "", _LATER, 200)
-    found = present(await g.store.search_candidates(g.id, asked))
-    assert _uuids(found.keyword) == ["f0", "f1", "f2"]
+    assert _uuids(present(await g.store.search_candidates(g.id, asked)).keyword) == ["f0", "f1", "f2"]
 
 
 async def _found(

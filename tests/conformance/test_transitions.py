@@ -1,7 +1,5 @@
 """QueueStore.save_transitions: what it writes, what it passes over, fencing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -32,8 +30,7 @@ async def test_states_are_written_together(g: Scratch) -> None:
         (ItemState.EMBEDDED, NOW + 4),
     ]
     assert shown == wanted
-    failed = (rows["e1"].step, rows["e1"].attempts, rows["e1"].reason)
-    assert failed == (Step.UPSERT, 1, "busy")
+    assert (rows["e1"].step, rows["e1"].attempts, rows["e1"].reason) == (Step.UPSERT, 1, "busy")
     assert (await _item(g, "e2")).stage == b"three"
 
 
@@ -87,8 +84,7 @@ async def test_spent_model_work_adds_up(g: Scratch) -> None:
     assert shown.usage == Usage(4, 10**9 + 1_010, 10**9 + 53)
     assert {row.uuid: row.usage for row in await g.items()} == spent
     await g.write(remove_episodes=("e1",))
-    again = await g.accepted(g.episode("e1"))
-    assert again.items[0].usage == FREE
+    assert (await g.accepted(g.episode("e1"))).items[0].usage == FREE
 
 
 async def test_warnings_stay_until_others_come(g: Scratch) -> None:
@@ -138,8 +134,7 @@ async def test_only_started_items_move(g: Scratch) -> None:
     await g.store.save_transitions(lease, moves)
     await g.move(lease, ItemState.COMPLETED, "e1", "e2", now_ms=NOW + 4)
     found = [(row.uuid, row.state, row.updated_ms) for row in await g.items()]
-    wanted = [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
-    assert found == wanted
+    assert found == [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
 
 
 async def test_failures_park_and_revive(g: Scratch) -> None:

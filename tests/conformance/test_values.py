@@ -1,7 +1,5 @@
 """Everything comes back as it was given: the ontology of a group, and values of every kind in every field."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -33,8 +31,7 @@ async def test_an_ontology_may_come_before_everything_else(g: Scratch) -> None:
     """The group need not exist, takes items afterwards, and counts as one that has content."""
     await g.store.put_ontology(g.id, "a")
     assert g.id in await g.store.group_ids()
-    lease = await g.queued(g.episode("e1"))
-    assert await _number(g.store, lease) > 0
+    assert await _number(g.store, await g.queued(g.episode("e1"))) > 0
     assert await g.store.ontology(g.id) == "a"
 
 
@@ -61,8 +58,7 @@ async def test_an_ontology_goes_with_its_group(g: Scratch) -> None:
     assert g.id not in await g.store.group_ids()
     await g.store.put_ontology(g.id, "b")
     await g.accepted(g.episode("e1"))
-    after = await _number(g.store, await g.leased())
-    assert after > before
+    assert await _number(g.store, await g.leased()) > before
 
 
 async def test_an_ontology_changes_nothing_else(g: Scratch) -> None:
@@ -103,11 +99,9 @@ async def test_any_text_is_kept(g: Scratch) -> None:
     made = [
         g.episode(f"e{n:02}", at=n, body=t, name=t, role=t, source_description=t) for n, t in enumerate(TEXTS)
     ]
-    result = await g.accepted(*made)
-    assert [i.name for i in result.items] == list(TEXTS)
+    assert [i.name for i in (await g.accepted(*made)).items] == list(TEXTS)
     assert await g.store.recent_episodes(g.id, 99) == made
-    items = await g.store.start_items(await g.leased(), NOW, MANY, HUGE, ())
-    assert [i.episode for i in items] == made
+    assert [i.episode for i in await g.store.start_items(await g.leased(), NOW, MANY, HUGE, ())] == made
 
 
 async def test_any_uuid_and_key_is_kept(g: Scratch) -> None:
@@ -143,8 +137,7 @@ async def test_every_field_of_an_episode_is_kept(g: Scratch) -> None:
     for one in made:
         (found,) = await g.store.episode(one.uuid, g.id)
         assert found == one
-        types = (type(found.source), type(found.role_type))
-        assert types == (type(one.source), type(one.role_type))
+        assert (type(found.source), type(found.role_type)) == (type(one.source), type(one.role_type))
 
 
 async def test_large_bodies_are_kept(g: Scratch) -> None:
@@ -176,8 +169,7 @@ async def test_every_field_of_an_entity_is_kept(g: Scratch) -> None:
     await g.write(entities=(full, *named))
     assert await g.store.entity("n1", g.id) == [full]
     view = await g.store.names(g.id, [name_key(e.name) for e in named])
-    found = {e.uuid: e for e in view.by_key.values()}
-    assert found == {e.uuid: e for e in named}
+    assert {e.uuid: e for e in view.by_key.values()} == {e.uuid: e for e in named}
 
 
 async def test_every_field_of_a_fact_is_kept(g: Scratch) -> None:

@@ -1,7 +1,5 @@
 """GraphStore.apply: removal with tombstones, renames, vectors."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 
@@ -37,11 +35,9 @@ async def test_a_tombstone_needs_no_fact(g: Scratch) -> None:
     ada, bob = await g.pair()
     never = fact("f1", ada, bob)
     await g.write(remove_facts=(tombstone(never, NOW + 1),))
-    found = list((await g.store.slots(g.id, [never.slot])).tombstones)
-    assert found == [tombstone(never, NOW + 1)]
+    assert list((await g.store.slots(g.id, [never.slot])).tombstones) == [tombstone(never, NOW + 1)]
     await g.write(remove_facts=(tombstone(never, NOW + 2),))
-    found = list((await g.store.slots(g.id, [never.slot])).tombstones)
-    assert found == [tombstone(never, NOW + 2)]
+    assert list((await g.store.slots(g.id, [never.slot])).tombstones) == [tombstone(never, NOW + 2)]
 
 
 async def test_a_removed_fact_may_be_stated_anew(g: Scratch) -> None:
@@ -74,8 +70,7 @@ async def test_renaming_changes_display_names(g: Scratch) -> None:
     renamed = replace(ada, name="Countess")
     after = await g.write(entities=(renamed,))
     ends = [(f.source_name, f.target_name) for f in (await g.store.dump(g.id)).facts]
-    wanted = [("Countess", "Bob"), ("Bob", "Countess"), ("Countess", "Countess"), ("Bob", "Eve")]
-    assert ends == wanted
+    assert ends == [("Countess", "Bob"), ("Bob", "Countess"), ("Countess", "Countess"), ("Bob", "Eve")]
     (shown,) = await g.store.fact("f1", g.id)
     assert replace(shown, source_name="Ada") == facts[0]
     found = await g.store.changes(g.id, before.rev, 99)
@@ -100,8 +95,7 @@ async def test_a_rename_and_a_new_fact_in_one_delta(g: Scratch) -> None:
     await g.write(facts=(fact("f1", ada, bob),))
     renamed = replace(ada, name="Countess")
     await g.write(entities=(renamed,), facts=(fact("f2", renamed, bob),))
-    names = [f.source_name for f in (await g.store.dump(g.id)).facts]
-    assert names == ["Countess", "Countess"]
+    assert [f.source_name for f in (await g.store.dump(g.id)).facts] == ["Countess", "Countess"]
 
 
 async def test_vectors_come_with_changes(g: Scratch) -> None:
@@ -216,8 +210,7 @@ async def test_mentions_are_idempotent(g: Scratch) -> None:
     await g.write(mentions=twice)
     await g.write(mentions=(g.mention("e1", ada.uuid), g.mention("e2", bob.uuid)))
     await g.write(mentions=(g.mention("e1", bob.uuid),))
-    wanted = (("e1", ada.uuid), ("e1", bob.uuid), ("e2", bob.uuid))
-    assert (await g.store.dump(g.id)).mentions == wanted
+    assert (await g.store.dump(g.id)).mentions == (("e1", ada.uuid), ("e1", bob.uuid), ("e2", bob.uuid))
 
 
 async def test_episode_edges_are_set(g: Scratch) -> None:
@@ -293,8 +286,7 @@ async def test_transitions_of_a_delta_pass_over_finished_items(g: Scratch) -> No
     )
     await g.write(transitions=moves, requires_items=("e1", "e2"))
     rows = await g.items()
-    wanted = [ItemState.PARKED, ItemState.COMPLETED, ItemState.UPSERT_FAILED]
-    assert [r.state for r in rows] == wanted
+    assert [r.state for r in rows] == [ItemState.PARKED, ItemState.COMPLETED, ItemState.UPSERT_FAILED]
     later = await g.leased("worker-b")
     (item,) = await g.store.start_items(later, NOW + 9, 5, 10**6, ())
     assert (item.episode.uuid, item.suspect) == ("e2", False)

@@ -41,8 +41,7 @@ async def test_the_commands_talk_tls(tmp_path: Path, authority: Authority, setti
         plain = {"client.server": service.address, "client.timeout_s": "5"}
         assert (await kgsvc("health", settings=plain)).code == 1
         assert (await kgsvc("health", settings=plain | {"client.tls": "true"})).code == 1
-        said = (tmp_path / "server.out").read_text()
-        assert "grpcurl -cacert" in said
+        assert "grpcurl -cacert" in (tmp_path / "server.out").read_text()
 
 
 @pytest.mark.parametrize("mutual", [False, True])
@@ -115,8 +114,7 @@ async def test_credentials_by_the_command(
     token = made.out.strip()
     (kept,) = json.loads((await kgsvc("token", "list", "--json", settings=settings)).out)["credentials"]
     assert (kept["name"], kept["scopes"]) == ("app", {"acme/": "write"})
-    listed = await kgsvc("token", "list", settings=settings)
-    assert listed.out == f"{kept['id']}  app  token: write acme/\n"
+    assert (await kgsvc("token", "list", settings=settings)).out == f"{kept['id']}  app  token: write acme/\n"
     async with Service(settings, tmp_path) as service:
         client = {"client.server": service.address, "client.tls_ca": str(authority.path)}
         asked = ("items", "--group", "acme/notes", "--token", token)
@@ -170,8 +168,6 @@ async def test_a_certificate_that_is_none_is_a_sentence(tmp_path: Path) -> None:
         "server.tls_cert": str(broken),
         "server.tls_key": str(broken),
     }
-    done = await kgsvc("serve", settings=settings)
-    assert done.sentence
+    assert (await kgsvc("serve", settings=settings)).sentence
     missing = {"client.tls_ca": str(tmp_path / "absent.pem")}
-    done = await kgsvc("health", settings=missing)
-    assert "absent.pem" in done.sentence
+    assert "absent.pem" in (await kgsvc("health", settings=missing)).sentence

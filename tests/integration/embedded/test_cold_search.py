@@ -106,8 +106,7 @@ async def test_removed_facts_leave_no_words(store: EmbeddedStore, beside: apsw.C
     made = fact("f1", ada, bob)
     await write(store, "g", facts=(made, fact("f2", ada, bob)))
     await write(store, "g", remove_facts=(tombstone(made),))
-    rows = all_rows(beside, "SELECT f.uuid FROM fact_words w LEFT JOIN facts f ON f.id = w.id")
-    assert rows == [("f2",)]
+    assert all_rows(beside, "SELECT f.uuid FROM fact_words w LEFT JOIN facts f ON f.id = w.id") == [("f2",)]
 
 
 async def test_only_rows_of_the_group_are_read(store: EmbeddedStore, beside: apsw.Connection) -> None:

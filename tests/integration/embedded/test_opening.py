@@ -51,8 +51,7 @@ async def test_names_of_an_older_store_are_found_by_their_tokens(tmp_path: Path)
     store = await EmbeddedStore.open(tmp_path)
     await store.migrate()
     query = CandidateQuery(tokens=name_tokens("Lovelace") | name_tokens("Countess"))
-    found = await store.candidates("g", query)
-    assert [*found.by_token.values()] == [("n1",), ("n1",)]
+    assert [*(await store.candidates("g", query)).by_token.values()] == [("n1",), ("n1",)]
     await store.close()
 
 
@@ -126,8 +125,7 @@ async def test_versions_of_keys_are_recorded(beside: apsw.Connection) -> None:
 
 
 async def test_the_file_is_set_up_for_durability(beside: apsw.Connection) -> None:
-    pragmas = ("journal_mode", "synchronous", "page_size")
-    assert [beside.pragma(name) for name in pragmas] == ["wal", 2, 4096]
+    assert [beside.pragma(name) for name in ("journal_mode", "synchronous", "page_size")] == ["wal", 2, 4096]
 
 
 async def test_vectors_of_names_of_an_older_store_come_first(tmp_path: Path) -> None:

@@ -135,8 +135,7 @@ async def test_acknowledged_items_survive_a_kill(own_neo4j: Neo4jServer) -> None
     await asyncio.to_thread(own_neo4j.start)
     there = {e.uuid for e in await store.recent_episodes("crash", 100_000)}
     assert there >= set(acknowledged)
-    items = (await store.list_items("crash", (), 100_000, None)).rows
-    assert {item.uuid for item in items} == there
+    assert {item.uuid for item in (await store.list_items("crash", (), 100_000, None)).rows} == there
     assert len(there) % 8 == 0
     assert (await store.depth()).unfinished >= len(there)
     await accepted(store, episode("crash", "after"))
