@@ -5,13 +5,9 @@ import contextlib
 from dataclasses import replace
 from typing import TypeVar
 
-import pytest
-
 from kgsvc.domain.errors import Conflict, Overloaded
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus
 from tests.support.samples import MANY, NOW, Scratch, batch, present
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 _E = TypeVar("_E", bound=Exception)
 

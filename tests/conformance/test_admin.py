@@ -13,8 +13,6 @@ from kgsvc.stores.protocol import Anchor, GroupDump
 from kgsvc.stores.search_protocol import PROOFS
 from tests.support.samples import HUGE, MANY, NOW, Scratch, batch, episode, fact, present, tombstone
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 LATER = NOW + 100
 
 

@@ -9,8 +9,6 @@ from kgsvc.domain.model.graph import Fact
 from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode, TextChanges
 from tests.support.samples import NOW, Scratch, episode, fact, tombstone
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 async def test_heads_show_the_known_groups(g: Scratch) -> None:
     """One head for each known group asked, unknown ones absent."""

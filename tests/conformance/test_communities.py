@@ -23,7 +23,7 @@ from kgsvc.stores.search_protocol import IndexedCommunity
 from tests.support.samples import MANY, NOW, Scratch, fact, present, tombstone
 from tests.support.stores import ON_REAL
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), ON_REAL]
+pytestmark = ON_REAL
 
 LATER = NOW + 1_000
 

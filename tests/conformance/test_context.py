@@ -3,8 +3,6 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-import pytest
-
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
 from kgsvc.domain.model.items import NewItem
@@ -13,8 +11,6 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates, Ve
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 from kgsvc.stores.search_protocol import Changes
 from tests.support.samples import NOW, Scratch, batch, fact, present, tombstone
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_entities_are_found_by_tokens_of_names_and_aliases(g: Scratch) -> None:

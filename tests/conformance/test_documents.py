@@ -11,7 +11,7 @@ from kgsvc.stores.protocol import Anchor
 from tests.support.samples import MANY, NOW, Scratch
 from tests.support.stores import ON_REAL
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), ON_REAL]
+pytestmark = ON_REAL
 
 
 def _document(g: Scratch, name: str, number: int = 1, settled: bool = True) -> Document:

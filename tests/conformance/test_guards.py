@@ -15,7 +15,6 @@ from kgsvc.stores.protocol import GroupDump
 from tests.support.samples import HUGE, MANY, NOW, Scratch, batch, fact, tombstone
 
 _E = TypeVar("_E", bound=Exception)
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_apply_creates_the_group(g: Scratch) -> None:

@@ -2,16 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
-
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Closure, Entity, Source
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
 from tests.support.samples import MANY, NOW, Scratch, fact, tombstone
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_facts_come_by_uuid(g: Scratch) -> None:

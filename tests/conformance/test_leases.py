@@ -9,8 +9,6 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.items import CRASH, ItemState, Lease, QueuedItem, Step
 from tests.support.samples import HUGE, MANY, NOW, Scratch, present
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 async def test_items_come_by_reference_time_and_uuid(g: Scratch) -> None:
     """Order is (reference_ms, uuid), uuids by code point, whatever the order of acceptance."""

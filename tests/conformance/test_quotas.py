@@ -13,7 +13,7 @@ from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, NewItem
 from tests.support.samples import NOW, Scratch, batch
 from tests.support.stores import ON_REAL
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), ON_REAL]
+pytestmark = ON_REAL
 
 
 def _allowance(counted: Counted, limit: int, subject: str | None = None) -> Allowance:

@@ -10,8 +10,6 @@ from kgsvc.domain.model.items import ItemState, ItemStatus, Step, Transition
 from kgsvc.stores.intake_protocol import QueueDepth
 from tests.support.samples import HUGE, MANY, NOW, Scratch, present
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 async def _listed(g: Scratch, states: Collection[ItemState] = (), limit: int = 100) -> list[ItemStatus]:
     """All rows of a listing, page by page."""

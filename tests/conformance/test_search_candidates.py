@@ -5,14 +5,10 @@ from dataclasses import replace
 from math import sqrt
 from typing import Any
 
-import pytest
-
 from kgsvc.domain.model.graph import Fact, keyword_text
 from kgsvc.domain.text import tokens
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 from tests.support.samples import NOW, Scratch, fact, present, tombstone
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 _SPACE = "conformance:4"
 _LATER = NOW + 1000  # when the checks ask

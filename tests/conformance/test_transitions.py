@@ -9,8 +9,6 @@ from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemState, ItemWarning, QueuedItem, Step, Transition
 from tests.support.samples import HUGE, MANY, NOW, Scratch, present
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 async def test_states_are_written_together(g: Scratch) -> None:
     """One call writes different transitions of several items, in order for one item."""

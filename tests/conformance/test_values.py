@@ -3,16 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source
 from kgsvc.domain.model.items import ItemState, Lease
 from kgsvc.domain.model.keys import name_key
 from kgsvc.stores.protocol import Store
 from tests.support.samples import HUGE, MANY, NOW, Scratch, fact
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_an_ontology_is_kept_as_it_was_put(g: Scratch) -> None:

@@ -3,14 +3,10 @@
 import struct
 from dataclasses import replace
 
-import pytest
-
 from kgsvc.domain.model.graph import Closure, Rewriting, SummaryPart
 from kgsvc.domain.model.items import ItemState, Transition
 from kgsvc.stores.search_protocol import IndexedFact
 from tests.support.samples import NOW, Scratch, fact, tombstone
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def floats(*values: float) -> bytes:
