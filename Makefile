@@ -20,11 +20,11 @@ NEO4J ?=
 RESULTS := bench/results
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve test test-neo4j test-all mutants bench plots lint format proto proto-check proto-breaking clients-proto \
-	clients-proto-check clients requirements
+.PHONY: help venv demo serve test test-neo4j test-all mutants bench plots lint format proto proto-check \
+	proto-breaking clients-proto clients-proto-check clients requirements
 
 help: ## Say what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | \
 		while IFS="$$(printf '\t')" read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
 
 $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml

@@ -15,7 +15,7 @@ QUICK = (
     "integration/cli/test_own_processes.py::test_the_demo",
 )  # fmt: skip
 LONG = (  # start and kill processes, set up TLS, fill large groups
-    "acceptance/test_access.py", "acceptance/test_clear_all.py", "acceptance/test_cold_searches.py",
+    "acceptance/test_clear_all.py", "acceptance/test_cold_searches.py",
     "acceptance/test_cross_encoder.py", "acceptance/test_damaged_answers.py", "acceptance/test_erasure.py",
     "acceptance/test_grpcurl.py", "acceptance/test_locomo.py", "acceptance/test_mixed_embeddings.py",
     "acceptance/test_ontologies.py", "acceptance/test_page_citations.py", "acceptance/test_quotas.py",
