@@ -12,9 +12,9 @@ QUICK = (
     "unit", "conformance", "property", "acceptance",
     "integration/api", "integration/embedded", "integration/jobs",
     "integration/test_collection.py", "integration/test_rankings.py", "integration/test_truth.py",
-    "integration/cli/test_own_processes.py::test_the_demo",
+    "integration/test_values.py", "integration/cli/test_own_processes.py::test_the_demo",
 )  # fmt: skip
-LONG = (  # start and kill processes, set up TLS, fill large groups
+LONG = (  # start and kill processes, fill large groups
     "acceptance/test_clear_all.py", "acceptance/test_cold_searches.py",
     "acceptance/test_cross_encoder.py", "acceptance/test_damaged_answers.py", "acceptance/test_erasure.py",
     "acceptance/test_grpcurl.py", "acceptance/test_locomo.py", "acceptance/test_mixed_embeddings.py",
