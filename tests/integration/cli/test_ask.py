@@ -76,7 +76,8 @@ async def test_without_a_model_the_context_alone_is_printed(talk: Talker) -> Non
     alone = await talk("ask", "Where does Alice work?", *GROUP, "--context")
     assert alone.code == 0, alone.err
     assert "[1] Alice works at Acme." in alone.out
-    assert "no model" in (await talk("ask", "Where does Alice work?", *GROUP)).sentence
+    answer = await talk("ask", "Where does Alice work?", *GROUP)
+    assert "no model" in answer.sentence
     nobody: Done = await talk("ask", "Where does Alice work?", "--group", "typo", "--context")
     assert (nobody.code, nobody.out) == (1, "Nothing found.\n")
     assert "the group 'typo' has no episodes" in nobody.err

@@ -49,7 +49,8 @@ async def test_a_conversation_goes_in_once_and_can_be_asked(talk: Talker) -> Non
     assert "1. " in said.out
     assert "Quarry Systems" in said.out
     assert "episode demo-" in said.out
-    assert "WORKS_AT" in (await talk("search", "work", *GROUP, "--scope", "facts")).out
+    again = await talk("search", "work", *GROUP, "--scope", "facts")
+    assert "WORKS_AT" in again.out
     assert (await talk("search", "work", *GROUP, "--scope", "communities")).out.strip() == "Nothing found."
 
     remembered = await talk("memory", *GROUP, "--json", stdin="Alice Chen: Where does Bruno Keller live?\n")
@@ -161,7 +162,8 @@ async def test_parked_items_end_with_3_and_go_on_after_retry(tmp_path: Path) -> 
             assert parked.err.splitlines()[0].startswith("parked a: ")
             (item,) = (await talk("items", *GROUP, "--state", "parked", "--json")).out.splitlines()
             assert (json.loads(item)["uuid"], json.loads(item)["step"]) == ("a", "extract")
-            assert (await talk("ingest", "-", *GROUP, stdin=line("Alice works at Acme.", uuid="a"))).code == 3
+            again = await talk("ingest", "-", *GROUP, stdin=line("Alice works at Acme.", uuid="a"))
+            assert again.code == 3
 
             broken = False
             retried = await talk("retry", *GROUP, "--all", "--json")

@@ -53,7 +53,8 @@ async def test_a_folder_goes_in_with_files_of_every_format(talk: Talker, folder:
 
 
 async def test_documents_are_listed_revised_and_deleted(talk: Talker, folder: Path) -> None:
-    assert "Documents: 4 new; 4 chunks to read." in (await talk("ingest", folder, *GROUP, "--wait")).out
+    done = await talk("ingest", folder, *GROUP, "--wait")
+    assert "Documents: 4 new; 4 chunks to read." in done.out
     assert "Documents: 4 unchanged; 0 chunks" in (await talk("ingest", folder, *GROUP)).out
     (folder / "a.md").write_text("# Trips\n\nAnna Berg works at Zenith.\n")
     assert "1 revised, 3 unchanged" in (await talk("ingest", folder, *GROUP, "--wait")).out

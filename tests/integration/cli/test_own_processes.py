@@ -183,7 +183,8 @@ async def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None
 
 
 async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
-    assert (await kgsvc("doctor", "--data", "/proc/kgsvc")).sentence
+    done = await kgsvc("doctor", "--data", "/proc/kgsvc")
+    assert done.sentence
     embedder = {
         "models.embedder": "openai",
         "openai.base_url": "http://127.0.0.1:1/v1",

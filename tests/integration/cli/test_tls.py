@@ -41,7 +41,8 @@ async def test_the_commands_talk_tls(tmp_path: Path, authority: Authority, setti
         plain = {"client.server": service.address, "client.timeout_s": "5"}
         assert (await kgsvc("health", settings=plain)).code == 1
         assert (await kgsvc("health", settings=plain | {"client.tls": "true"})).code == 1
-        assert "grpcurl -cacert" in (tmp_path / "server.out").read_text()
+        said = (tmp_path / "server.out").read_text()
+        assert "grpcurl -cacert" in said
 
 
 @pytest.mark.parametrize("mutual", [False, True])
@@ -114,7 +115,8 @@ async def test_credentials_by_the_command(
     token = made.out.strip()
     (kept,) = json.loads((await kgsvc("token", "list", "--json", settings=settings)).out)["credentials"]
     assert (kept["name"], kept["scopes"]) == ("app", {"acme/": "write"})
-    assert (await kgsvc("token", "list", settings=settings)).out == f"{kept['id']}  app  token: write acme/\n"
+    listed = await kgsvc("token", "list", settings=settings)
+    assert listed.out == f"{kept['id']}  app  token: write acme/\n"
     async with Service(settings, tmp_path) as service:
         client = {"client.server": service.address, "client.tls_ca": str(authority.path)}
         asked = ("items", "--group", "acme/notes", "--token", token)
@@ -168,6 +170,8 @@ async def test_a_certificate_that_is_none_is_a_sentence(tmp_path: Path) -> None:
         "server.tls_cert": str(broken),
         "server.tls_key": str(broken),
     }
-    assert (await kgsvc("serve", settings=settings)).sentence
+    done = await kgsvc("serve", settings=settings)
+    assert done.sentence
     missing = {"client.tls_ca": str(tmp_path / "absent.pem")}
-    assert "absent.pem" in (await kgsvc("health", settings=missing)).sentence
+    done = await kgsvc("health", settings=missing)
+    assert "absent.pem" in done.sentence
