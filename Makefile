@@ -4,6 +4,8 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
 	'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
+# Tests start servers by the hundred: only the first compiles what it imports.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # buf runs the generators that pip put beside it.
 WITH_BUF := PATH="$(BIN):$$PATH"
@@ -18,11 +20,11 @@ NEO4J ?=
 RESULTS := bench/results
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo serve test mutants bench plots lint format proto proto-check proto-breaking clients-proto \
-	clients-proto-check clients requirements
+.PHONY: help venv demo serve test test-neo4j test-all mutants bench plots lint format proto proto-check \
+	proto-breaking clients-proto clients-proto-check clients requirements
 
 help: ## Say what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | \
 		while IFS="$$(printf '\t')" read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
 
 $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
@@ -47,9 +49,15 @@ demo: $(VENV)/.runtime ## Start a service, tell it a conversation, ask it, stop
 serve: $(VENV)/.runtime ## Serve from data/ on 127.0.0.1:50051; more with ARGS="--listen ..."
 	$(BIN)/kgsvc serve $(ARGS)
 
-# Which tests stay together on a worker: tests/support/shares.py.
-test: $(VENV)/.dev ## Run the tests that can run here but the slow ones; all with ARGS="-m ''"; ARGS for pytest
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not slow" $(ARGS)
+# Which tests are quick: tests/support/quick.py; which stay together on a worker: tests/support/shares.py.
+test: $(VENV)/.dev ## Run the quick tests, which need no Neo4j: five minutes on two cores; ARGS for pytest
+	$(PYTEST) -m quick $(ARGS)
+
+test-neo4j: $(VENV)/.dev ## Run the tests of the Neo4j store (needs mvn and JDKs)
+	$(PYTEST) -m neo4j $(ARGS)
+
+test-all: $(VENV)/.dev ## Run every test that can run here, the quick ones too; ARGS="-m 'not quick'" leaves them out
+	$(PYTEST) $(ARGS)
 
 mutants: $(VENV)/.dev ## Plant one-line faults in a copy and see that the tests notice; takes long; ARGS, see --help
 	nice -n 10 $(BIN)/python -m scripts.mutants $(ARGS)

@@ -1,7 +1,6 @@
 """Fixtures and hooks for all tests."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator
 
 import grpc.aio
@@ -9,6 +8,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from tests.support.neo4j_fixture import neo4j_servers
+from tests.support.quick import pytest_ignore_collect, pytest_itemcollected
 from tests.support.shares import (
     pytest_collection_modifyitems,
     pytest_terminal_summary,
@@ -27,6 +27,8 @@ __all__ = [
     "nothing_is_let_out",
     "pytest_collection_modifyitems",
     "pytest_generate_tests",
+    "pytest_ignore_collect",
+    "pytest_itemcollected",
     "pytest_terminal_summary",
     "pytest_xdist_make_scheduler",
     "store_spec",
@@ -61,17 +63,3 @@ def keep_grpc() -> Iterator[None]:
         runner.run(begin())
         yield
         runner.run(end())
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """What was not tested here, and why: one line a reason, after everything else has been said."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:
-        return
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in reporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple)
-    )
-    for reason, count in reasons.most_common():
-        reporter.write_line(f"!!! {count} tests were skipped: {reason}", yellow=True, bold=True)

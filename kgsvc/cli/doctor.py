@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +14,6 @@ from kgsvc.cli import options
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import Loaded, Settings, describe
-from kgsvc.domain.model.items import SCRATCH
-from kgsvc.stores.protocol import Store
 
 CHECK_S = 60.0  # for one check
 
@@ -52,11 +49,10 @@ class Findings:
 @options.as_json
 @options.config
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
-    """Check configuration, store and models, and run the conformance tests on the store.
+    """Check configuration, store and models.
 
     Opens the store itself, also while a service is running, and upgrades its schema as `serve` does; it makes
-    none where there is none. The tests work in scratch groups, which are deleted again. Names the checks that
-    fail; with --json all.
+    none where there is none. Names the checks that fail; with --json all.
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
@@ -107,6 +103,7 @@ async def _examine(loaded: Loaded, findings: Findings) -> None:
         findings.fact("schema", str(await store.migrate()))
         info = await store.info()
         findings.fact("store", f"{info.kind} {info.version}, reachable")
+        findings.checked("the store opens", None)
         models = backends.make_models(settings)
         extractor, embedder = models.extractor, models.embedder
         findings.fact("extractor", extractor.name)
@@ -117,16 +114,8 @@ async def _examine(loaded: Loaded, findings: Findings) -> None:
         if embedder is not None:
             await _check(findings, "the embedder answers", embedder.embed(["Does it answer?"]))
             await embedder.close()
-        await _check_promises(findings, store)
     finally:
         await store.close()
-
-
-async def _check_promises(findings: Findings, store: Store) -> None:
-    from kgsvc.stores.conformance import checks
-
-    for check in checks():
-        await _check(findings, check.name, check.run(store, f"{SCRATCH}{uuid.uuid4().hex[:12]}"))
 
 
 async def _check(findings: Findings, name: str, work: Awaitable[object]) -> None:

@@ -6,7 +6,7 @@ disk full) and StoreRefused (a value is too large or of a wrong kind for the eng
 A write is one atomic, durable transaction: once the call returned it survives a crash; when it raised or was
 cancelled it happened whole or not at all.
 
-stores/embedded and stores/neo4j implement it; the suite stores/conformance runs on both.
+stores/embedded and stores/neo4j implement it; the suite tests/conformance runs on both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Drawing mutants: every place in kgsvc where an operator, constant or call could be another, seeded.
 
-Not drawn from: what is generated, the conformance suite (it judges), logging, `strict=` of zip, annotations
+Not drawn from: what is generated, logging, `strict=` of zip, annotations
 and defaults. A room's order depends on its sites and the seed alone.
 """
 
@@ -23,7 +23,6 @@ _FLIPPED = {
 }
 _MOVED = {ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<")}
 _SWAPPED = {"min": "max", "max": "min"}
-_JUDGES = "kgsvc.stores.conformance"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPOUND = (ast.BoolOp, ast.BinOp, ast.IfExp, ast.Compare)
 _Node = ast.expr | ast.stmt
@@ -46,7 +45,7 @@ def draw(
 
 def _sites(place: Place, room: str) -> Iterator[Mutant]:
     """Mutants of a function, if each one's text can be told from all else in it."""
-    if not isinstance(place.node, _FUNCTIONS) or place.module.startswith(_JUDGES):
+    if not isinstance(place.node, _FUNCTIONS):
         return
     function = place.text[slice(*place.span)]
     for number, (node, after) in enumerate(_edits(place.node, place.text), 1):

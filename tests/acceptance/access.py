@@ -1,7 +1,5 @@
 """Servers that want to know who calls, and callers with credentials of every kind."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -1,7 +1,5 @@
 """An issuer of JWTs, whose key set is a file."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

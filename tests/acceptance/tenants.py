@@ -1,7 +1,5 @@
 """Tenants that make calls at random, and a memory of whose each id is and of who was told it."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Iterator

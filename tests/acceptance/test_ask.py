@@ -150,8 +150,7 @@ async def test_an_instruction_in_a_stored_text_is_data(
     assert (answer.known, answer.dropped_citations, len(answer.citations)) == (False, 2, 0)
     assert not any("4711" in text for text in answer.source_texts)
     assert {each.group_id for each in answer.provenance.episodes} == {group}
-    after = await client.get_episodes(group), await client.search(group, "Ann Acme", max_facts=100)
-    assert after == before
+    assert (await client.get_episodes(group), await client.search(group, "Ann Acme", max_facts=100)) == before
 
 
 @pytest.mark.parametrize("tokens", [1, 20, 60, 200, None])

@@ -86,8 +86,7 @@ async def test_a_group_that_is_being_built_keeps_its_build(
     again = await ask(client, group)
     assert again[0].build_id == first[0].build_id != first[1].build_id
     patient_model.heal()
-    last = [build async for build in progress(client, again[0])][-1]
-    assert last.state == adm.BUILD_STATE_COMPLETED
+    assert [build async for build in progress(client, again[0])][-1].state == adm.BUILD_STATE_COMPLETED
 
 
 async def test_a_key_names_its_build_for_good(client: Client, group: str) -> None:

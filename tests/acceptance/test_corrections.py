@@ -150,8 +150,7 @@ async def test_of_two_corrections_at_once_one_is_in_conflict(client: Client, gro
     old = await told(client, group)
     both = [adm.UpdateFactInput(uuid=old, group_id=group, fact=f"Alice is {what}") for what in "ab"]
     calls = [client.admin.UpdateFact(adm.UpdateFactRequest(input=each), timeout=CALL_S) for each in both]
-    answered = await asyncio.gather(*calls)
-    assert sorted(each.error.error_code for each in answered) == ["", "CONFLICT"]
+    assert sorted(each.error.error_code for each in await asyncio.gather(*calls)) == ["", "CONFLICT"]
     assert len(await client.search(group, "Alice")) == 1
 
 

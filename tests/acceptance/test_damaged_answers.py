@@ -1,7 +1,5 @@
 """Answers of a model with one bad value each: it costs itself or its edge, is shown, and parks nothing."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -159,8 +159,7 @@ async def test_a_changed_paragraph_is_read_anew_and_withdraws_what_only_it_said(
     touched = {each.chunk_id for each in await chunks(client, group)} - old_chunks
     assert (revised.arrival, revised.revision) == (doc.DOCUMENT_ARRIVAL_REVISED, 2)
     assert revised.new_chunks == len(touched) <= 2 < first.chunks
-    extractions = [each for each in model.chats[len(calls) :] if each.resolution is None]
-    assert len(extractions) == len(touched)
+    assert len([each for each in model.chats[len(calls) :] if each.resolution is None]) == len(touched)
     now = await current(client, group)
     assert "Old knows Gone" not in now
     assert "New knows Here" in now
@@ -188,8 +187,7 @@ async def test_a_changed_paragraph_is_read_anew_and_withdraws_what_only_it_said(
 
 async def test_a_word_at_the_very_start_reads_one_chunk(client: Client, group: str) -> None:
     await read(client, group, text(*BOOK))
-    revised = await read(client, group, "Hello. " + text(*BOOK), FEB)
-    assert revised.new_chunks == 1
+    assert (await read(client, group, "Hello. " + text(*BOOK), FEB)).new_chunks == 1
     assert whole(await chunks(client, group)) == "Hello. " + text(*BOOK)
 
 
@@ -198,16 +196,14 @@ async def test_a_text_of_an_earlier_time_does_not_become_the_present_one(client:
     late = await add(client, group, text(*BOOK[4:8]), JAN)
     assert (late.arrival, late.revision, late.new_chunks) == (doc.DOCUMENT_ARRIVAL_OUTDATED, 1, 0)
     assert whole(await chunks(client, group)) == text(*BOOK[:4])
-    again = await add(client, group, text(*BOOK[4:8]), JAN)
-    assert again.arrival == doc.DOCUMENT_ARRIVAL_UNCHANGED
+    assert (await add(client, group, text(*BOOK[4:8]), JAN)).arrival == doc.DOCUMENT_ARRIVAL_UNCHANGED
 
 
 async def test_a_text_that_comes_back_is_read_and_holds_again(client: Client, group: str) -> None:
     first, second = text(paragraph(0, "Ann KNOWS Bob")), text(paragraph(0, "Ann KNOWS Cid"))
     for at, content in ((JAN, first), (FEB, second), (MAR, first)):
         await read(client, group, content, at)
-    facts = await current(client, group)
-    assert set(facts) == {"Ann knows Bob"}
+    assert set(await current(client, group)) == {"Ann knows Bob"}
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,7 @@ async def test_episodes_are_there_as_soon_as_accepted_and_while_parked(
     patient_model.heal()
     patient_model.fail(says("no"), match="Badword", times=None)
     accepted = await client.add_episodes(group, [telling(FEB, bad, uuid="bad")])
-    items = await client.wait_receipt(accepted.receipt_id)
-    assert items["bad"].state == typ.ITEM_STATE_PARKED
+    assert (await client.wait_receipt(accepted.receipt_id))["bad"].state == typ.ITEM_STATE_PARKED
     assert await latest(client, group, 5) == ["held", "bad"]
 
 
@@ -128,6 +127,5 @@ async def test_more_than_a_response_may_hold_is_refused_and_read_in_pages(client
 
 
 async def test_a_body_of_words_alone_says_nothing_and_completes(client: Client, group: str) -> None:
-    items = await client.ingest(group, [episode("Nothing.", JAN), episode(body(), FEB)])
-    assert len(items) == 2
+    assert len(await client.ingest(group, [episode("Nothing.", JAN), episode(body(), FEB)])) == 2
     assert await client.search(group, "Nothing") == []

@@ -89,8 +89,7 @@ async def test_a_name_that_another_entity_owns_is_a_conflict(client: Client, gro
 
 async def test_a_name_that_an_extracted_entity_owns_is_a_conflict(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, WORKS)])
-    refusal = await refused(client, "AddEntityNode", node(group, "mine", "ALICE"))
-    assert refusal.code == "CONFLICT"
+    assert (await refused(client, "AddEntityNode", node(group, "mine", "ALICE"))).code == "CONFLICT"
 
 
 async def test_an_entity_is_created_then_updated_by_what_is_given(client: Client, group: str) -> None:
@@ -105,8 +104,7 @@ async def test_an_entity_is_created_then_updated_by_what_is_given(client: Client
     assert not other.HasField("summary")
     assert list(other.attributes.keys()) == ["city"], "given attributes replace all"
     assert other.created_at == first.created_at
-    emptied = await written(client, node(group, "one", "Alice", attributes={}))
-    assert list(emptied.attributes.keys()) == []
+    assert list((await written(client, node(group, "one", "Alice", attributes={}))).attributes.keys()) == []
 
 
 async def test_a_renamed_entity_keeps_its_old_name_as_an_alias(

@@ -84,8 +84,7 @@ async def ingested(ask: Caller, group: str) -> None:
     await ask.done(said.receipt_id)
     receipt = await ask("GetReceipt", receipt_id=said.receipt_id)
     assert [(item.uuid, item.state) for item in receipt.items] == [("hi", typ.ITEM_STATE_COMPLETED)]
-    listed = await ask("ListItems", group_id=group)
-    assert [item.uuid for item in listed.items] == ["works", "likes", "hi"]
+    assert [item.uuid for item in (await ask("ListItems", group_id=group)).items] == ["works", "likes", "hi"]
     assert list((await ask("RetryItems", group_id=group, all_parked=True)).uuids) == []
     episodes = await ask("GetEpisodes", group_id=group, last_n=2)
     assert [each.uuid for each in episodes.episodes] == ["likes", "hi"]
@@ -126,8 +125,7 @@ async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.Fac
     history = await ask("GetFactHistory", uuid=works.uuid, group_id=group)
     assert [each.uuid for each in history.facts] == [works.uuid, updated.new_uuid]
     between = {"node_uuid": works.target_node_uuid, "other_node_uuid": works.source_node_uuid}
-    relation = await ask("GetRelation", group_id=group, **between)
-    assert list(relation.descriptions) == ["Alice leads Acme"]
+    assert list((await ask("GetRelation", group_id=group, **between)).descriptions) == ["Alice leads Acme"]
     ends = {"keep_uuid": works.source_node_uuid, "merge_uuid": likes.source_node_uuid}
     merged = await ask("MergeEntityNodes", group_id=group, **ends)
     alice = await ask("GetEntityNode", uuid=works.source_node_uuid, group_id=group)
@@ -138,8 +136,7 @@ async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.Fac
     merged = await ask("MergeEntityNodes", group_id=group, **ends)
     split = await ask("SplitEntityNode", group_id=group, uuid=merged.node.uuid, fact_uuids=[likes.uuid])
     assert (await ask("GetEntityEdge", uuid=likes.uuid)).source_node_uuid == split.node.uuid
-    whole = await ask("UndoSplit", group_id=group, split_id=split.split_id)
-    assert whole.node.uuid == merged.node.uuid
+    assert (await ask("UndoSplit", group_id=group, split_id=split.split_id)).node.uuid == merged.node.uuid
     await ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
 
 

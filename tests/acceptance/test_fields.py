@@ -130,8 +130,7 @@ async def test_every_field_of_a_mention(client: Client, group: str) -> None:
     assert len({first.uuid, last.uuid, *(each.uuid for each in acme.mentions)}) == 3
     few = await client.get_entity(group, uuid, max_episodes=1)
     assert list(few.mentions) == [last], "as many as episodes"
-    again = await client.get_entity(group, uuid)
-    assert again.mentions == found.mentions
+    assert (await client.get_entity(group, uuid)).mentions == found.mentions
 
 
 async def test_mentions_go_with_their_episode(client: Client, group: str) -> None:
@@ -139,8 +138,7 @@ async def test_mentions_go_with_their_episode(client: Client, group: str) -> Non
     uuid = await client.entity_of(group, "Alice")
     request = adm.DeleteEpisodeRequest(input=adm.DeleteEpisodeInput(uuid="a", group_id=group))
     granted(await client.admin.DeleteEpisode(request, timeout=CALL_S))
-    found = await client.get_entity(group, uuid)
-    assert [each.episode_uuid for each in found.mentions] == ["c"]
+    assert [each.episode_uuid for each in (await client.get_entity(group, uuid)).mentions] == ["c"]
 
 
 async def test_every_field_of_a_citation_and_of_the_chain(client: Client, group: str) -> None:

@@ -53,8 +53,7 @@ async def test_the_same_content_twice_in_one_call_is_one_item(client: Client, gr
 
 async def test_a_message_said_by_somebody_else_is_another_item(client: Client, group: str) -> None:
     said = [message("Yes.", JAN, role="Ann"), message("Yes.", JAN, role="Bob"), message("Yes.", JAN)]
-    accepted = await client.add_messages(group, said)
-    assert not any(item.duplicate for item in accepted.items)
+    assert not any(item.duplicate for item in (await client.add_messages(group, said)).items)
 
 
 async def test_new_items_beside_known_ones_are_accepted(client: Client, group: str) -> None:
@@ -130,8 +129,7 @@ async def test_an_idempotency_key_counts_in_its_group_and_operation(client: Clie
     first, _ = await call(client, "AddEpisodes", request_with("key", group, telling(JAN, WORKS)))
     other, _ = await call(client, "AddEpisodes", request_with("key", f"{group}-2", telling(FEB, LIVES)))
     said = await client.add_messages(group, [message("Hello.", JAN)], idempotency_key="key")
-    receipts = {first.output.receipt_id, other.output.receipt_id, said.receipt_id}
-    assert len(receipts) == 3
+    assert len({first.output.receipt_id, other.output.receipt_id, said.receipt_id}) == 3
     assert not other.output.items[0].duplicate
     assert not said.items[0].duplicate
 

@@ -92,8 +92,7 @@ async def test_conversations_go_in_once_and_are_found(
         states = Counter(item.state for item in await client.list_items(name))
         assert states == {typ.ITEM_STATE_COMPLETED: len(messages)}
         before = await dumped(spec, name)
-        again = await client.stream_episodes(name, messages)
-        assert all(each.duplicate for each in again)
+        assert all(each.duplicate for each in await client.stream_episodes(name, messages))
         assert len(await client.list_items(name)) == len(messages)
         assert await dumped(spec, name) == before, "the same again adds nothing"
 

@@ -156,8 +156,7 @@ async def test_delete_episode_cancels_work_under_way(
 ) -> None:
     accepted = await held_up(client, group, patient_model, telling(JAN, HELD, uuid="held"))
     await client.ask("DeleteEpisode", uuid="held", group_id=group, cascade=cascades)
-    items = await client.wait_receipt(accepted.receipt_id)
-    assert items["held"].state == typ.ITEM_STATE_DELETED
+    assert (await client.wait_receipt(accepted.receipt_id))["held"].state == typ.ITEM_STATE_DELETED
     patient_model.heal()
     await client.ingest(group, [telling(JAN, WORKS)])
     assert {each.name for each in (await dumped(spec, group)).entities} == {"Alice", "Acme"}
@@ -180,8 +179,7 @@ async def test_entities_of_a_deleted_group_leave_their_names_free(client: Client
     for uuid in ("first", "second"):
         given = ing.AddEntityNodeInput(uuid=uuid, group_id=group, name="Alice")
         request = ing.AddEntityNodeRequest(input=given)
-        added = granted(await client.ingestion.AddEntityNode(request, timeout=CALL_S)).output
-        assert added.uuid == uuid
+        assert granted(await client.ingestion.AddEntityNode(request, timeout=CALL_S)).output.uuid == uuid
         await client.delete_group(group)
 
 

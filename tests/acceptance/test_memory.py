@@ -46,8 +46,7 @@ async def test_memory_equals_the_search_for_the_composed_query(kind: str, client
     messages, query = CONVERSATIONS[kind]
     await client.ingest(group, [telling(JAN, *FACTS)])
     for max_facts in (None, 1, 2, 100):
-        remembered = await client.memory(group, messages, max_facts)
-        assert remembered == await client.search(group, query, max_facts)
+        assert await client.memory(group, messages, max_facts) == await client.search(group, query, max_facts)
     assert await client.memory(group, messages)
 
 

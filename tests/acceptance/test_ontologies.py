@@ -107,8 +107,7 @@ async def test_an_ontology_is_read_back_as_it_was_put(client: Client, group: str
 
 async def test_an_empty_document_goes_back_to_the_types_of_the_server(client: Client, group: str) -> None:
     await put(client, group, OWN)
-    output = await put(client, group, "{}")
-    assert output.entity_types[0] == "Preference"
+    assert (await put(client, group, "{}")).entity_types[0] == "Preference"
     found = await get(client, group)
     assert not found.own
     assert names(found.yaml)[0] == "Preference"
@@ -216,8 +215,7 @@ async def test_a_fact_type_decides_the_kind_of_its_facts(client: Client, group: 
         ("task of Bob", "ASSIGNED_TO"),
     }
     assert {each.kind for each in (await dumped(spec, group)).facts} == {FactKind.FUNCTIONAL}
-    edge = await client.get_edge(group, found[0].uuid)
-    assert dict(edge.attributes) == {"share": 0.5}
+    assert dict((await client.get_edge(group, found[0].uuid)).attributes) == {"share": 0.5}
 
 
 async def test_a_relation_between_other_types_is_no_fact_of_that_type(client: Client, group: str) -> None:
@@ -278,8 +276,7 @@ async def test_every_process_follows_and_the_servers_file_stands_in(
         assert set(await entities(client, own_store_spec, "own")) == {"Alice Chen"}
         await put(client, "own", "entity_types:\n  - {name: Organization, description: a firm}\n")
         await client.ingest("own", [episode("Alice Chen works at Lumen Labs since May.", FEB)])
-        found = await entities(client, own_store_spec, "own")
-        assert list(found["Lumen Labs"].labels) == ["Organization"]
+        assert list((await entities(client, own_store_spec, "own"))["Lumen Labs"].labels) == ["Organization"]
         api.kill9()
         await api.start()
     async with Service(settings, tmp_path, "later") as later, Client(later.address) as client:

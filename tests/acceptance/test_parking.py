@@ -61,8 +61,7 @@ async def test_invalid_extraction_is_retried_n_times_then_parked(
     assert items["bad"].attempts == N
     assert items["bad"].reason
     assert "Badword" not in items["bad"].reason, "reasons quote nothing of what was said"
-    asked = patient_model.chats[before:]
-    assert sum(not request.is_repair for request in asked) == N
+    assert sum(not request.is_repair for request in patient_model.chats[before:]) == N
     await assert_nothing_of_it(client, spec, group)
 
 
@@ -86,8 +85,7 @@ async def test_a_failure_that_heals_in_time_is_not_parked(
     client: Client, group: str, patient_model: ScriptedOpenAI
 ) -> None:
     patient_model.fail(status(500), match="Badword", times=N - 1)
-    items = await client.ingest(group, [telling(JAN, BAD, uuid="bad")])
-    assert not items["bad"].HasField("reason")
+    assert not (await client.ingest(group, [telling(JAN, BAD, uuid="bad")]))["bad"].HasField("reason")
     assert len(await client.search(group, "Alice")) == 1
 
 
@@ -97,8 +95,7 @@ async def test_embedding_that_keeps_failing_parks_too(
     patient_model.fail(status(500), match="Unheard", endpoint="embeddings", times=None)  # of before: not kept
     unheard = fact("KNOWS", "Alice", f"Unheard {group}")
     accepted = await client.add_episodes(group, [telling(JAN, unheard, uuid="bad")])
-    items = await client.wait_receipt(accepted.receipt_id)
-    assert items["bad"].state == typ.ITEM_STATE_PARKED
+    assert (await client.wait_receipt(accepted.receipt_id))["bad"].state == typ.ITEM_STATE_PARKED
     (listed,) = await client.list_items(group, typ.ITEM_STATE_PARKED)
     assert (listed.step, listed.attempts) == ("embed", N)
     patient_model.heal()
@@ -190,6 +187,5 @@ async def test_a_retried_item_has_n_fresh_attempts(
     await client.wait_receipt(accepted.receipt_id)
     before = len(patient_model.chats)
     assert await client.retry(group) == ["bad"]
-    items = await client.wait_receipt(accepted.receipt_id)
-    assert items["bad"].state == typ.ITEM_STATE_PARKED
+    assert (await client.wait_receipt(accepted.receipt_id))["bad"].state == typ.ITEM_STATE_PARKED
     assert sum(not request.is_repair for request in patient_model.chats[before:]) == N

@@ -130,8 +130,7 @@ async def test_what_is_withdrawn_or_deleted_counts_no_more(client: Client, group
 async def test_strangers_and_what_is_said_of_one_thing(client: Client, group: str) -> None:
     price = fact("COSTS", "Tea", "Tea", "Tea costs 3 euros")
     await client.ingest(group, [telling(JAN, price, fact("KNOWS", "Ann", "Bob"), uuid="a")])
-    of_tea = await relation(client, group, "Tea", "Tea")
-    assert list(of_tea.descriptions) == ["Tea costs 3 euros"]
+    assert list((await relation(client, group, "Tea", "Tea")).descriptions) == ["Tea costs 3 euros"]
     strangers = await relation(client, group, "Tea", "Ann")
     assert (strangers.weight, strangers.statements, list(strangers.descriptions)) == (0.0, 0, [])
 
@@ -188,5 +187,4 @@ async def test_an_end_that_was_not_listed_is_an_entity_of_type_unknown_until_one
 async def test_an_unknown_entity_is_not_found(client: Client, group: str) -> None:
     await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob"), uuid="a")])
     asked = ret.GetRelationInput(group_id=group, node_uuid="nobody", other_node_uuid="else")
-    refusal = await refused(client, "GetRelation", ret.GetRelationRequest(input=asked))
-    assert refusal.code == "NOT_FOUND"
+    assert (await refused(client, "GetRelation", ret.GetRelationRequest(input=asked))).code == "NOT_FOUND"

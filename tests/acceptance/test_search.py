@@ -102,8 +102,7 @@ async def test_the_ranking_is_the_same_after_a_restart(service: Service, group: 
     async with Client(service.address) as client:
         await corpus_told(client, group)
         before = [await client.search(group, query, max_facts=ALL) for query in QUERIES]
-        again = [await client.search(group, query, max_facts=ALL) for query in QUERIES]
-        assert again == before
+        assert [await client.search(group, query, max_facts=ALL) for query in QUERIES] == before
     service.kill9()
     await service.start()
     async with Client(service.address) as client:

@@ -52,8 +52,7 @@ async def test_facts_come_with_validity_entities_and_sources(client: Client, gro
     assert said["Facts"] == [f"{ANN['fact']} (since 2024-01-15)"], "since when is not in the words"
     who = await graph(client, group, "What does Ann do at Acme?", scopes=FACTS, include_context=True)
     assert sections(who.context)["Entities"] == ["Ann: Ann is an engineer."]
-    again = await graph(client, group, "works at Acme", scopes=FACTS, include_context=True)
-    assert again == found
+    assert await graph(client, group, "works at Acme", scopes=FACTS, include_context=True) == found
 
 
 async def test_nobody_gets_one_who_does_not_ask(client: Client, group: str) -> None:

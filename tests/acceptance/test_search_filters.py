@@ -122,8 +122,7 @@ async def test_a_fact_is_shown_as_it_was_believed_then(client: Client, group: st
     assert not shown.HasField("invalid_at")
     assert not shown.HasField("expired_at")
     assert (shown.expired_reason, shown.expired_by_fact, shown.expired_by_episode) == ("", "", "")
-    now = await client.get_edge(group, engineer.uuid)
-    assert now.HasField("invalid_at")
+    assert (await client.get_edge(group, engineer.uuid)).HasField("invalid_at")
 
 
 async def test_what_was_believed_then_of_another_time(client: Client, group: str) -> None:

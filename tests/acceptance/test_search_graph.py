@@ -108,8 +108,7 @@ async def test_bfs_begins_at_the_center_where_there_is_one(client: Client, group
     known = await told(client, group)
     center = known[ANN].source_node_uuid
     how = facts_by(BM25, BFS, max_depth=1)
-    found = await graph(client, group, "tea", scopes=how, center_node_uuid=center)
-    assert sorted(texts(found)) == [ANN, FAY]
+    assert sorted(texts(await graph(client, group, "tea", scopes=how, center_node_uuid=center))) == [ANN, FAY]
 
 
 @pytest.mark.parametrize("query", [QUERY, "tea", "who drives the automobile?"])
@@ -136,8 +135,7 @@ async def test_mmr_trades_nearness_for_variety(share: float | None, client: Clie
     expected = diverse(QUERY, said, ranks, 0.5 if share is None else share)
     assert [hit.fact.uuid for hit in found.facts] == [uuid for uuid, _ in expected]
     assert [hit.score for hit in found.facts] == pytest.approx([score for _, score in expected], abs=2e-6)
-    few = await graph(client, group, QUERY, scopes=how, max_results=3)
-    assert list(few.facts) == list(found.facts)[:3]
+    assert list((await graph(client, group, QUERY, scopes=how, max_results=3)).facts) == list(found.facts)[:3]
 
 
 async def test_mmr_without_an_embedding_goes_by_ranks_and_says_so(
@@ -238,8 +236,7 @@ async def test_a_recipe_is_what_it_stands_for(recipe: str, client: Client, group
         more["center_node_uuid"] = known[EVE].source_node_uuid
     number = ret.SearchRecipe.Value(f"SEARCH_RECIPE_{recipe}")
     named = await graph(client, group, QUERY, recipe=number, **more)
-    spelled = await graph(client, group, QUERY, scopes=RECIPES[recipe], **more)
-    assert named == spelled
+    assert named == await graph(client, group, QUERY, scopes=RECIPES[recipe], **more)
     assert named.count == len(named.facts) > 0
     assert named.search_type == ret.SEARCH_SCOPE_FACTS
 

@@ -129,8 +129,7 @@ async def test_entities_by_every_reranker(client: Client, group: str) -> None:
     assert shown(summed) == ordered(weighted(by_method(summed), {BM25: 1, COSINE: 1}), ranks)
     said = {hit.node.uuid: hit.node.name for hit in fused}
     varied = diverse(query, said, ranks, 0.5)
-    found = await by(ret.RERANKER_MMR)
-    assert [hit.node.uuid for hit in found] == [uuid for uuid, _ in varied]
+    assert [hit.node.uuid for hit in await by(ret.RERANKER_MMR)] == [uuid for uuid, _ in varied]
     near = await by(ret.RERANKER_NODE_DISTANCE, center_node_uuid=known["Bob"])
     hops = {known[name]: abs(n - 1) for n, name in enumerate(PEOPLE)}
     assert shown(near) == ordered({u: 1 / (1 + hops[u]) for u in ranks}, ranks)

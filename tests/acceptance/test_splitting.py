@@ -85,8 +85,7 @@ async def test_what_some_episodes_state_goes_to_another_entity(
     sentences = ["Jordan likes jazz.", "Jordan lives in Oslo.", "Jordan works at Acme.", "Zoe knows Jordan."]
     assert kept.node.summary.splitlines() == sentences
     assert [each.uuid for each in (await client.get_entity(group, done.node.uuid)).episodes] == ["two"]
-    listed = {each.uuid: set(each.entity_edges) for each in kept.episodes}
-    assert listed["one"].isdisjoint(done.fact_uuids)
+    assert {each.uuid: set(each.entity_edges) for each in kept.episodes}["one"].isdisjoint(done.fact_uuids)
     assert set(dump.episode_edges["two"]) == set(done.fact_uuids)
 
 
@@ -99,8 +98,7 @@ async def test_facts_go_with_all_their_episodes(client: Client, group: str, spec
     dump = await dumped(spec, group)
     assert facts_of(dump, done.node.uuid) == {"Jordan likes jazz": (("one", "two"), None)}
     assert len(facts_of(dump, jordan)) == 4
-    ends = {uuid for _, uuid in dump.mentions}
-    assert {jordan, done.node.uuid} <= ends
+    assert {jordan, done.node.uuid} <= {uuid for _, uuid in dump.mentions}
     both = {episode for episode, uuid in dump.mentions if uuid == done.node.uuid}
     assert both == {"one", "two"}  # they tell of both
     await client.ingest(group, [telling(APR, fact("PLAYS", "Jordan Lee", "chess"))])
@@ -134,8 +132,7 @@ async def test_what_came_meanwhile_is_kept(client: Client, group: str, spec: Sto
     given = ing.AddEntityNodeInput(uuid=done.node.uuid, group_id=group, name="Jordan Lee")
     given.attributes.update({"age": 3})
     granted(await client.ingestion.AddEntityNode(ing.AddEntityNodeRequest(input=given), timeout=CALL_S))
-    whole = await undo(client, group, done.split_id)
-    assert dict(whole.node.attributes) == {"age": 3}
+    assert dict((await undo(client, group, done.split_id)).node.attributes) == {"age": 3}
     dump = await dumped(spec, group)
     assert facts_of(dump, jordan) == {
         "Jordan works at Acme": (("one",), None),
@@ -214,11 +211,9 @@ async def test_undo_does_not_bring_back_what_a_cascade_removed(
 async def test_the_first_outcome_is_told_again_by_its_key(client: Client, group: str) -> None:
     jordan = await told(client, group)
     first = await split(client, group, jordan, "key", episode_uuids=["two", "three"])
-    again = await split(client, group, jordan, "key", episode_uuids=["three", "two"])
-    assert again == first
+    assert await split(client, group, jordan, "key", episode_uuids=["three", "two"]) == first
     other = asked("key", group_id=group, uuid=jordan, episode_uuids=["one"])
-    refusal = await refused(client, "SplitEntityNode", other)
-    assert refusal.code in ("CONFLICT", "INVALID_ARGUMENT")
+    assert (await refused(client, "SplitEntityNode", other)).code in ("CONFLICT", "INVALID_ARGUMENT")
     await undo(client, group, first.split_id)
     other.input.episode_uuids[:] = ["two", "three"]
     assert (await refused(client, "SplitEntityNode", other)).code == "CONFLICT"

@@ -119,8 +119,7 @@ async def test_every_reranker_of_every_scope(
         methods=[ret.SearchMethod.Value(f"SEARCH_METHOD_{method.name}") for method in methods],
         reranker=ret.Reranker.Value(f"RERANKER_{reranker.name}"),
     )
-    near = await center(both[1])
-    assert await agree(both, QUERY, scopes=[how], center_node_uuid=near)
+    assert await agree(both, QUERY, scopes=[how], center_node_uuid=await center(both[1]))
 
 
 async def test_walks_and_the_past(both: tuple[Client, Client]) -> None:

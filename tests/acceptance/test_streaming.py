@@ -136,8 +136,7 @@ async def test_a_conflict_is_told_in_band_beside_good_items(client: Client, grou
         stream_request(group, message("hi", FEB, uuid="b")),
         stream_request(group, telling(FEB, LIVES, uuid="c")),
     )
-    codes = [each.error.error_code for each in acknowledged]
-    assert codes == ["", "CONFLICT", "CONFLICT", ""]
+    assert [each.error.error_code for each in acknowledged] == ["", "CONFLICT", "CONFLICT", ""]
     fields = [[v.field for v in each.error.field_violations] for each in acknowledged]
     assert fields == [[], ["episode.uuid"], ["message.uuid"], []]
     assert {each.uuid for each in await client.get_episodes(group)} == {"a", "b", "c"}

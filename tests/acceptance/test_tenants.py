@@ -124,8 +124,7 @@ def everything_was_tried(memory: Memory, operations: int) -> None:
 
 def answers_name_nothing_of_others(memory: Memory) -> None:
     """No answer and no error holds what is another's, unless the request did."""
-    told_to_two = {each: owners for each, owners in memory.owners.items() if len(owners) > 1}
-    assert told_to_two == {}
+    assert {each: owners for each, owners in memory.owners.items() if len(owners) > 1} == {}
     for each in memory.told:
         strange = memory.of_others(each.tenant, each.told - each.asked)
         assert strange == set(), f"{each.tenant} was told of them by {each.operation}"

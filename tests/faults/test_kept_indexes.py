@@ -72,8 +72,7 @@ async def test_killed_while_it_writes_files(store_spec: StoreSpec, group: str, t
                 pass
         expected = await answers(client, group, asked)
     async with Service(settings, tmp_path, "again") as again, Client(again.address) as client:
-        first = await graph(client, group, people[0])
-        assert not any(run.from_store for run in first.ran)
+        assert not any(run.from_store for run in (await graph(client, group, people[0])).ran)
         assert await answers(client, group, asked) == expected
 
 

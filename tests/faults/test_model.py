@@ -57,8 +57,7 @@ async def test_one_chat_call_an_episode(
         for person in PEOPLE:
             assert await facts(client, group, person) == [f"{person} works at Acme"]
         assert await service.terminate() == 0
-    asked = Counter(await bodies_shown(model))
-    assert asked == Counter(item.body for item in notes)
+    assert Counter(await bodies_shown(model)) == Counter(item.body for item in notes)
     dump = await dumped(store_spec, group)
     assert {fact.fact: len(fact.episodes) for fact in dump.facts} == {f"{p} works at Acme": 3 for p in PEOPLE}
 
@@ -152,8 +151,7 @@ async def test_an_extraction_that_was_stored_is_not_asked_for_again_after_a_cras
         completed(await client.wait_receipt(accepted.receipt_id))
         for person in PEOPLE:
             assert await facts(client, group, person) == [f"{person} works at Acme"]
-    asked = Counter(await bodies_shown(model))
-    assert asked == {note(person).body: 1 for person in PEOPLE}
+    assert Counter(await bodies_shown(model)) == {note(person).body: 1 for person in PEOPLE}
 
 
 async def test_a_crash_while_the_model_thinks_loses_nothing(

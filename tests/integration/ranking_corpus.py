@@ -18,9 +18,8 @@ from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Rated, Vectors
 from kgsvc.search.filters import NONE, Filters, Span
 from kgsvc.search.plans import RECIPES, Recipe
-from kgsvc.stores.conformance.expectations import present
-from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, fact
 from kgsvc.stores.protocol import Store
+from tests.support.samples import MANY, NOW, Scratch, fact, present
 
 DAY = 86_400_000
 DIMENSION = 16
@@ -172,7 +171,7 @@ async def _publish(g: Scratch, number: int) -> None:
     """Two communities, of the first people and of the first things."""
     await g.store.request_builds([BuildRequest(g.id, f"{g.id}-build", NOW)])
     work = next(each for each in await g.store.open_builds(NOW, MANY) if each.group_id == g.id)
-    lease = present(await g.store.claim_build(work, "worker", NOW), "claim_build")
+    lease = present(await g.store.claim_build(work, "worker", NOW))
     members = [tuple(f"{number}-n{n}" for n in range(first, first + 4)) for first in (0, len(_PEOPLE))]
     drafts = [Draft(f"{number}-c{n}", each, each[:1], ()) for n, each in enumerate(members)]
     await g.store.put_drafts(lease, drafts)

@@ -7,8 +7,8 @@ from kgsvc.commands.retention import RetentionJob
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.limits import DAY_MS
 from kgsvc.runtime import SystemClock
-from kgsvc.stores.conformance.samples import Scratch, fact
 from tests.support.core import core_of
+from tests.support.samples import Scratch, fact
 from tests.support.store_spec import StoreSpec, opened
 
 

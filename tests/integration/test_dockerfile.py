@@ -164,8 +164,7 @@ def test_the_image_serves_is_healthy_and_stops(image: tuple[Image, dict[str, str
             if process.poll() is None:
                 process.kill()
                 process.wait()
-    said = (tmp_path / "log").read_text()
-    assert re.search(r"kgsvc \d+\.\d+\.\d+ listening on", said)
+    assert re.search(r"kgsvc \d+\.\d+\.\d+ listening on", (tmp_path / "log").read_text())
 
 
 @pytest.mark.slow

@@ -21,10 +21,10 @@ from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
 from kgsvc.search.group import WHOLE
 from kgsvc.search.plans import RECIPES, Recipe
 from kgsvc.search.settings import SearchSettings
-from kgsvc.stores.conformance.samples import NOW
 from kgsvc.stores.protocol import Store
 from tests.integration.ranking_corpus import QUERIES, ByLength, WordVectors, asked, fill
 from tests.support.clock import SetClock
+from tests.support.samples import NOW
 from tests.support.stores import REAL
 
 PINS = Path(__file__).parent / "rankings.json"

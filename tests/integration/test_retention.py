@@ -138,8 +138,7 @@ async def test_a_group_that_fails_holds_up_no_other(
     policy = Retention(f"{group}/", episodes_days=30)
     async with opened(store_spec) as store:
         await RetentionJob(core_of(Failing(store, groups[1])), [policy]).erase()
-        left = [each for each in groups if await store.episode(each, each)]
-        assert left == [groups[1]]
+        assert [each for each in groups if await store.episode(each, each)] == [groups[1]]
         await RetentionJob(core_of(store), [policy]).erase()
         assert await store.episode(groups[1], groups[1]) == []
 

@@ -67,5 +67,4 @@ def test_a_revision_is_the_new_document_and_then_stays(
     assert resplit(old(chunks), before, chunking) == chunks
     second = resplit(old(chunks), after, chunking)
     assert_sound(second, after, chunking.token_size * 1.25)
-    again = resplit(old(second), after, chunking)
-    assert [own(each) for each in again] == [own(each) for each in second]
+    assert [own(each) for each in resplit(old(second), after, chunking)] == [own(each) for each in second]

@@ -1,6 +1,7 @@
-"""Random operations on the model store and on every real store, compared after each (design §5).
+"""Random operations on the model store and on every real store, compared after each.
 
-A failure names its seed; KGSVC_TEST_RUN repeats the group ids of a failed run, from which uuids are minted.
+The Neo4js, which share their code, share out the seeds. A failure names its seed; KGSVC_TEST_RUN repeats the
+group ids of a failed run, from which uuids are minted.
 """
 
 import os
@@ -10,16 +11,19 @@ import pytest
 
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.protocol import Store
+from tests.support.neo4j_fixture import NEO4J_LABELS
 from tests.support.stateful import groups_of, run
-from tests.support.stores import REAL
 
 SEEDS = range(200)
+ON_STORES = [
+    *(("embedded", seed) for seed in SEEDS),
+    *((NEO4J_LABELS[seed % len(NEO4J_LABELS)], seed) for seed in SEEDS),
+]
 RUN = os.environ.get("KGSVC_TEST_RUN") or f"stateful-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("any_store", REAL, indirect=True)
+@pytest.mark.parametrize(("any_store", "seed"), ON_STORES, indirect=["any_store"])
 async def test_a_store_does_as_the_model_does(any_store: Store, seed: int) -> None:
     try:
         await run(seed, any_store, RUN)

@@ -1,7 +1,5 @@
 """Damaged and hostile files, made by seed: each must fail alone, with an error that says why."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile

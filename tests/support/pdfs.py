@@ -1,7 +1,5 @@
 """Writes small PDFs by hand: text in Helvetica, of several sizes, on as many pages as wanted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A kgsvc server under test: a real child process of `python -m kgsvc serve`, or one on the test's own loop.
+"""A kgsvc server under test: a real child process of `python -m kgsvc serve`.
 
     async with Service(store_spec.settings, tmp_path) as service, Client(service.address) as client:
         ...
@@ -18,8 +18,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from urllib.request import ProxyHandler, build_opener
@@ -221,15 +221,3 @@ class Service:
         if error is not None:
             error.add_note(self.said())
         await self.stop()
-
-
-@asynccontextmanager
-async def in_process(settings: Mapping[str, str]) -> AsyncIterator[str]:
-    """The same server on the running loop, for tests that need no process; yields its address."""
-    from kgsvc.app import running
-    from kgsvc.config import load
-
-    loaded = load({**DEFAULTS, **settings}, environ={})
-    async with running(loaded.settings) as service:
-        assert service.address is not None, "a worker has no address"
-        yield service.address

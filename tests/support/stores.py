@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from kgsvc.stores.conformance import Check, checks
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
 from tests.support.model_store import ModelStore
@@ -15,12 +14,7 @@ from tests.support.neo4j_fixture import NEO4J_LABELS, Servers
 
 REAL = ("embedded", *NEO4J_LABELS)
 EVERY = ("model", *REAL)
-
-
-def checks_of(label: str) -> list[Check]:
-    """The conformance suite of a store; the model keeps no communities and documents, and counts nothing."""
-    lacking = ("communities.", "documents.", "quotas.")
-    return [each for each in checks() if label != "model" or not each.name.startswith(lacking)]
+ON_REAL = pytest.mark.parametrize("any_store", REAL, indirect=True)  # what the model does not keep
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=EVERY)

@@ -20,9 +20,9 @@ from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem, Stage
 from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.filters import Filters
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from kgsvc.stores.protocol import Store
 from tests.support.clock import SetClock
+from tests.support.samples import HUGE, MANY, NOW, accepted, episode, leased
 
 SECOND_MS = 1_000
 

@@ -150,8 +150,7 @@ async def test_cancelled_stream_ends_and_what_reached_the_store_stays(serve: Ser
         with pytest.raises(asyncio.CancelledError):
             await call.read()
         gate.open.set()
-        answers = await stack.client.stream(_item(0))
-        assert [a.duplicate for a in answers] == [True]
+        assert [a.duplicate for a in await stack.client.stream(_item(0))] == [True]
 
 
 @pytest.mark.parametrize(

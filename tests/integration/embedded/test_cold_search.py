@@ -11,11 +11,11 @@ from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.query import parse
 from kgsvc.search.text_index import Whole
-from kgsvc.stores.conformance.samples import NOW, fact, pair, tombstone, write
 from kgsvc.stores.embedded import EmbeddedStore, cold_search
 from kgsvc.stores.embedded.rows import all_rows
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.support.cold_search import candidates_among
+from tests.support.samples import NOW, fact, pair, tombstone, write
 
 WORDS = ("red", "tea", "wine", "東京", "京都", "京", "alpha", "of")
 QUERY = "red tea of 京"
@@ -106,8 +106,7 @@ async def test_removed_facts_leave_no_words(store: EmbeddedStore, beside: apsw.C
     made = fact("f1", ada, bob)
     await write(store, "g", facts=(made, fact("f2", ada, bob)))
     await write(store, "g", remove_facts=(tombstone(made),))
-    rows = all_rows(beside, "SELECT f.uuid FROM fact_words w LEFT JOIN facts f ON f.id = w.id")
-    assert rows == [("f2",)]
+    assert all_rows(beside, "SELECT f.uuid FROM fact_words w LEFT JOIN facts f ON f.id = w.id") == [("f2",)]
 
 
 async def test_only_rows_of_the_group_are_read(store: EmbeddedStore, beside: apsw.Connection) -> None:

@@ -7,7 +7,10 @@ import apsw
 import pytest
 
 from kgsvc.domain.model.items import ItemState
-from kgsvc.stores.conformance.samples import (
+from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.admin import bury, purge_some
+from kgsvc.stores.embedded.rows import all_rows
+from tests.support.samples import (
     NOW,
     accepted,
     entity,
@@ -20,9 +23,6 @@ from kgsvc.stores.conformance.samples import (
     tombstone,
     write,
 )
-from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.admin import bury, purge_some
-from kgsvc.stores.embedded.rows import all_rows
 
 LEFT = {
     "episodes": "SELECT count(*) FROM episodes",
@@ -87,8 +87,7 @@ async def assert_gone(store: EmbeddedStore, receipt_id: str, size: int) -> None:
     assert receipt is not None
     shown = [(i.uuid, i.state, i.reason, i.name) for i in receipt.items]
     parked = [(f"e{n}", ItemState.DELETED, "group_deleted", None) for n in range(5)]
-    gone = [(f"e{n}", ItemState.DELETED, None, None) for n in range(5, size)]
-    assert shown == parked + gone
+    assert shown == parked + [(f"e{n}", ItemState.DELETED, None, None) for n in range(5, size)]
 
 
 @pytest.mark.parametrize("batches", [0, 1, 4, 9, 14])

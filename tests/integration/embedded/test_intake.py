@@ -4,8 +4,8 @@ import pytest
 
 from kgsvc.domain.errors import Conflict, Overloaded
 from kgsvc.domain.model.delta import Claim
-from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, write
 from kgsvc.stores.embedded import EmbeddedStore
+from tests.support.samples import NOW, accepted, entity, episode, write
 
 
 async def test_a_key_that_a_delta_claimed_is_no_call(store: EmbeddedStore) -> None:

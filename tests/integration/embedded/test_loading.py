@@ -11,9 +11,9 @@ from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.query import parse
 from kgsvc.search.text_index import MANY
 from kgsvc.search.topk import Ranked
-from kgsvc.stores.conformance.samples import fact, pair, tombstone, write
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.search_protocol import Changes
+from tests.support.samples import fact, pair, tombstone, write
 
 WORDS = ("red", "teas", "wine", "東京", "京都", "京", "Ada's", "x1", "WROTE_TO")
 QUERIES = ("red tea", "京", "東京 wine", "Bob", "Ada teas x1", "Adele", "wrote")

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import apsw
 import pytest
-from blockbuster import blockbuster_ctx
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
-from kgsvc.stores.conformance import checks
-from kgsvc.stores.conformance.samples import accepted, episode
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE
+from tests.support.samples import accepted, episode
 
 
 async def test_a_lock_held_for_too_long_is_unavailable(tmp_path: Path, beside: apsw.Connection) -> None:
@@ -53,8 +51,7 @@ async def test_names_of_an_older_store_are_found_by_their_tokens(tmp_path: Path)
     store = await EmbeddedStore.open(tmp_path)
     await store.migrate()
     query = CandidateQuery(tokens=name_tokens("Lovelace") | name_tokens("Countess"))
-    found = await store.candidates("g", query)
-    assert [*found.by_token.values()] == [("n1",), ("n1",)]
+    assert [*(await store.candidates("g", query)).by_token.values()] == [("n1",), ("n1",)]
     await store.close()
 
 
@@ -128,17 +125,7 @@ async def test_versions_of_keys_are_recorded(beside: apsw.Connection) -> None:
 
 
 async def test_the_file_is_set_up_for_durability(beside: apsw.Connection) -> None:
-    pragmas = ("journal_mode", "synchronous", "page_size")
-    assert [beside.pragma(name) for name in pragmas] == ["wal", 2, 4096]
-
-
-async def test_the_event_loop_is_never_blocked(tmp_path: Path) -> None:
-    with blockbuster_ctx():
-        store = await EmbeddedStore.open(tmp_path / "store")
-        await store.migrate()
-        for check in checks()[::9]:
-            await check.run(store, "scratch")
-        await store.close()
+    assert [beside.pragma(name) for name in ("journal_mode", "synchronous", "page_size")] == ["wal", 2, 4096]
 
 
 async def test_vectors_of_names_of_an_older_store_come_first(tmp_path: Path) -> None:

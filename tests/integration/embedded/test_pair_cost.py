@@ -8,10 +8,10 @@ import pytest
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.resolution.decisions import CandidateQuery
-from kgsvc.stores.conformance.samples import NOW, entity, fact, guard
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.embedded.indexes import _FEW, candidates
 from tests.integration.embedded.test_queue_cost import steps
+from tests.support.samples import NOW, entity, fact, guard
 
 HUB, RARE = entity("g", "hub", "Hub"), entity("g", "rare", "Rare")
 Ends = tuple[Entity, Entity]

@@ -12,7 +12,9 @@ from pathlib import Path
 import apsw
 
 from kgsvc.domain.model.items import ItemState
-from kgsvc.stores.conformance.samples import (
+from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.schema import SCHEMA_VERSION
+from tests.support.samples import (
     NOW,
     accepted,
     entity,
@@ -23,8 +25,6 @@ from kgsvc.stores.conformance.samples import (
     started,
     write,
 )
-from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.schema import SCHEMA_VERSION
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -32,7 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 ACCEPTING = """
 import asyncio, sys
 from pathlib import Path
-from kgsvc.stores.conformance.samples import accepted, entity, episode, write
+from tests.support.samples import accepted, entity, episode, write
 from kgsvc.stores.embedded import EmbeddedStore
 
 async def main(path, name, count):
@@ -80,8 +80,7 @@ async def test_three_processes_open_a_new_directory_and_write(tmp_path: Path) ->
             await accepted(store, *[episode("shared", f"a-{n}-{k}") for k in range(3)])
         assert [await done(first), await done(second)] == [30, 30]
     wanted = {f"{name}-{n}-{k}" for name in "abc" for n in range(30) for k in range(3)}
-    found = await store.recent_episodes("shared", 1_000)
-    assert sorted(e.uuid for e in found) == sorted(wanted)
+    assert sorted(e.uuid for e in await store.recent_episodes("shared", 1_000)) == sorted(wanted)
     assert (await store.depth()).unfinished == len(wanted)
     assert [(await head(store, name)).rev for name in "bc"] == [30, 30]
     await store.close()
@@ -131,9 +130,7 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path, store: Embedd
     assert os.listdir(tmp_path) == ["kgsvc.db"], "the log is not merged by close"
     again = await EmbeddedStore.open(tmp_path)
     assert await again.migrate() == SCHEMA_VERSION
-    after = (await again.dump("g"), await again.receipt(receipt.receipt_id), await again.depth())
-    assert after == before
+    assert (await again.dump("g"), await again.receipt(receipt.receipt_id), await again.depth()) == before
     assert await again.renew([lease]) == ["g"]
-    items = await again.start_items(lease, NOW, 9, 10**6, ())
-    assert [item.stage for item in items] == [b"stage", None]
+    assert [item.stage for item in await again.start_items(lease, NOW, 9, 10**6, ())] == [b"stage", None]
     await again.close()

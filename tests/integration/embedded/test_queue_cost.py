@@ -6,8 +6,8 @@ import apsw
 import pytest
 
 from kgsvc.domain.model.items import GroupWork, Lease
-from kgsvc.stores.conformance.samples import HUGE, NOW, accepted, episode, leased
 from kgsvc.stores.embedded import EmbeddedStore, queue, receipts
+from tests.support.samples import HUGE, NOW, accepted, episode, leased
 
 Work = Callable[[apsw.Connection], object]
 LEASE = Lease("g", "worker-a", 1, 0)

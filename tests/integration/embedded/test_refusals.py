@@ -6,8 +6,8 @@ import apsw
 import pytest
 
 from kgsvc.domain.errors import StoreRefused
-from kgsvc.stores.conformance.samples import delta, fact, guard, pair
 from kgsvc.stores.embedded import EmbeddedStore
+from tests.support.samples import delta, fact, guard, pair
 
 SECRET = "what Ann said"
 

@@ -4,10 +4,10 @@ import apsw
 
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Mention
-from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, guard
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.embedded.history import _sayings
 from tests.integration.embedded.test_queue_cost import steps
+from tests.support.samples import NOW, accepted, entity, episode, guard
 
 EPISODES = [f"e{n:03}" for n in range(401)]
 

@@ -95,8 +95,7 @@ async def test_a_failing_job_rolls_back_alone(writer: Writer) -> None:
         jobs = (put(1), fail(LeaseLost("gone")), put(2), put(1), fail(ValueError("x")), put(3))
         tasks = await queued(writer, *jobs)
     results = await asyncio.gather(*tasks, return_exceptions=True)
-    kinds = [type(r) for r in results]
-    assert kinds == [int, LeaseLost, int, StoreRefused, ValueError, int]
+    assert [type(r) for r in results] == [int, LeaseLost, int, StoreRefused, ValueError, int]
     assert isinstance(results[3], StoreRefused)
     assert isinstance(results[3].__cause__, apsw.ConstraintError)
     assert await writer.run(rows) == [1, 2, 3]

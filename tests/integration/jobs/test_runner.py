@@ -11,8 +11,8 @@ from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.items import ItemState, Lease, Step
 from kgsvc.jobs.groups import Starts
-from kgsvc.stores.conformance.samples import delta, entity, guard
 from tests.integration.jobs.support import CLOCK, SETTINGS, Queue, ScriptedHandler, Started, never
+from tests.support.samples import delta, entity, guard
 
 EIGHT = [f"e{number}" for number in range(8)]
 DONE = ItemState.COMPLETED
@@ -79,8 +79,7 @@ async def test_an_item_that_the_engine_refuses_is_parked_and_blocks_nobody(queue
     queue.handler = PoisonousHandler(queue.store)
     await queue.run_until_over("e2")
     assert queue.told.parked_items == {"e2": "the embedded store refuses this write (ConstraintError)"}
-    others = [state for uuid, state in (await queue.states()).items() if uuid != "e2"]
-    assert set(others) == {DONE}
+    assert {state for uuid, state in (await queue.states()).items() if uuid != "e2"} == {DONE}
 
 
 async def test_an_item_whose_stage_the_engine_refuses_counts_against_nobody_else(queue: Queue) -> None:
@@ -155,9 +154,7 @@ async def test_making_room_commits_what_has_begun_and_begins_no_more(queue: Queu
 
 async def test_after_a_crash_started_items_run_alone_and_the_others_together(queue: Queue) -> None:
     await queue.accept(*EIGHT)
-    dead = await queue.lease("dead")
-    started = await queue.store.start_items(dead, CLOCK.now_ms(), 3, 10**6, ())
-    assert len(started) == 3
+    assert len(await queue.store.start_items(await queue.lease("dead"), CLOCK.now_ms(), 3, 10**6, ())) == 3
     await queue.run()
     assert queue.handler.committed == [("e0",), ("e1",), ("e2",), ("e3", "e4", "e5", "e6"), ("e7",)]
 

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from kgsvc.stores.conformance.samples import accepted, episode
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.integration.cli.conftest import kgsvc
 from tests.support.neo4j_fixture import Address
+from tests.support.samples import accepted, episode
 
 
 async def test_with_another_key_nothing_is_taken_over(

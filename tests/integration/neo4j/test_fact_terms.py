@@ -11,10 +11,10 @@ from neo4j import AsyncDriver
 
 from kgsvc.domain.model.graph import Entity, Fact, keyword_text
 from kgsvc.domain.text import tokens
-from kgsvc.stores.conformance.samples import NOW, delta, entity, fact, guard, tombstone
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.fact_terms import group_keys
 from kgsvc.stores.search_protocol import FactsAsked
+from tests.support.samples import NOW, delta, entity, fact, guard, tombstone
 
 WORDS = ("tea", "wine", "Ada", "car", "boat", "東京", "京")
 

@@ -8,7 +8,10 @@ from neo4j import AsyncDriver
 from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreUnavailable
 from kgsvc.domain.model.delta import Guard
 from kgsvc.domain.model.items import ItemState, Lease, Transition
-from kgsvc.stores.conformance.samples import (
+from kgsvc.stores.neo4j import Neo4jStore
+from tests.integration.neo4j.support import locked, rows, until_blocked
+from tests.support.neo4j_fixture import Address
+from tests.support.samples import (
     HUGE,
     MANY,
     NOW,
@@ -21,9 +24,6 @@ from kgsvc.stores.conformance.samples import (
     pair,
     started,
 )
-from kgsvc.stores.neo4j import Neo4jStore
-from tests.integration.neo4j.support import locked, rows, until_blocked
-from tests.support.neo4j_fixture import Address
 
 TAKE_OVER = "MATCH (g:KgGroup {group_id: $g}) SET g.owner_token = g.owner_token + 1, g.owner_id = 'thief'"
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from neo4j import AsyncDriver
 
-from kgsvc.stores.conformance.samples import entity, write
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.integration.neo4j.support import rows
+from tests.support.samples import entity, write
 
 HOSTILE = ("Episodic", "KgGroup", "community", "A`) DETACH DELETE (n", "", "Ein Typ", "T" * 65)
 

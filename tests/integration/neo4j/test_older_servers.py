@@ -6,9 +6,9 @@ from neo4j import AsyncDriver
 
 from kgsvc.domain.model.graph import Rewriting, keyword_text
 from kgsvc.domain.text import words
-from kgsvc.stores.conformance.samples import NOW, entity, fact, write
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.integration.neo4j.support import rows
+from tests.support.samples import NOW, entity, fact, write
 
 
 async def test_a_models_words_are_dropped_once_an_older_server_wrote_the_entity(

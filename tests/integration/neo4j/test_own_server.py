@@ -10,11 +10,11 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.items import Accepted
 from kgsvc.domain.names.similarity import name_tokens
 from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
-from kgsvc.stores.conformance.samples import accepted, batch, entity, episode, pair, write
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
 from scripts.neo4j_server import Neo4jServer
 from tests.integration.neo4j.support import rows, scans
+from tests.support.samples import accepted, batch, entity, episode, pair, write
 
 
 async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: float = 30.0) -> Neo4jStore:
@@ -135,8 +135,7 @@ async def test_acknowledged_items_survive_a_kill(own_neo4j: Neo4jServer) -> None
     await asyncio.to_thread(own_neo4j.start)
     there = {e.uuid for e in await store.recent_episodes("crash", 100_000)}
     assert there >= set(acknowledged)
-    items = (await store.list_items("crash", (), 100_000, None)).rows
-    assert {item.uuid for item in items} == there
+    assert {item.uuid for item in (await store.list_items("crash", (), 100_000, None)).rows} == there
     assert len(there) % 8 == 0
     assert (await store.depth()).unfinished >= len(there)
     await accepted(store, episode("crash", "after"))

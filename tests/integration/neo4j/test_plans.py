@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from neo4j import AsyncDriver, Query
 
-from kgsvc.stores.conformance.samples import NOW, accepted, episode
 from kgsvc.stores.neo4j import Neo4jStore, queue
 from kgsvc.stores.neo4j.base import whole_text
 from tests.integration.neo4j.support import scans
+from tests.support.samples import NOW, accepted, episode
 
 
 async def test_no_statement_reads_a_whole_label(store: Neo4jStore, raw: AsyncDriver) -> None:

@@ -10,11 +10,11 @@ from neo4j.exceptions import ConstraintError, Neo4jError, ServiceUnavailable
 
 from kgsvc.domain.errors import Conflict, StoreUnavailable
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState
-from kgsvc.stores.conformance.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.intake import Writes
 from tests.integration.neo4j.support import locked, rows, until_blocked
+from tests.support.samples import NOW, accepted, batch, episode, leased, move, pair, started, work
 
 
 async def _raced(stores: tuple[Neo4jStore, ...], call: AcceptBatch) -> list[Accepted | Exception]:
@@ -137,10 +137,8 @@ async def test_items_accepted_into_a_deleted_epoch_end_deleted(
     assert await started(store, lease) == []
     assert await work(store, group, NOW + 10**9) is None
     assert await store.receipt(result.receipt_id) is not None
-    left = await rows(raw, "MATCH (e:Episodic {group_id: $g}) RETURN e.uuid", g=group)
-    assert left == []
-    again = await accepted(store, episode(group, "e1"))
-    assert [item.duplicate for item in again.items] == [False]
+    assert await rows(raw, "MATCH (e:Episodic {group_id: $g}) RETURN e.uuid", g=group) == []
+    assert [item.duplicate for item in (await accepted(store, episode(group, "e1"))).items] == [False]
 
 
 async def test_a_deletion_that_died_is_invisible_and_finished_later(

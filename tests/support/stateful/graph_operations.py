@@ -15,8 +15,8 @@ from kgsvc.domain.names.entities import candidate_uuids, keys_of, resolve
 from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, VectorPage, VectorsAfter
-from kgsvc.stores.conformance.samples import fact as sample_fact
 from tests.support.model_rows import Group
+from tests.support.samples import fact as sample_fact
 from tests.support.stateful.queue_operations import begin, work_on
 from tests.support.stateful.twins import Comparable, Side
 from tests.support.stateful.words import PEOPLE, PLACES, extraction

@@ -190,8 +190,7 @@ def test_what_no_key_set_is(raw: bytes) -> None:
 
 
 async def test_the_only_key_needs_no_name() -> None:
-    only = verifier(lambda _: key_set(jwk(RSA, None)))
-    assert (await only.verify(signed(key_id=None))).name == "ann"
+    assert (await verifier(lambda _: key_set(jwk(RSA, None))).verify(signed(key_id=None))).name == "ann"
 
 
 async def test_a_new_key_is_fetched_once_and_not_for_every_stranger(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,5 +78,4 @@ async def test_a_model_that_fails_ends_the_stream_with_a_status(
             await call.read()
         assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
         assert says_so in str(failed.value.details())
-        trailers = dict(failed.value.trailing_metadata())
-        assert trailers["kgsvc-error-code"] == "MODEL_UNAVAILABLE"
+        assert dict(failed.value.trailing_metadata())["kgsvc-error-code"] == "MODEL_UNAVAILABLE"

@@ -52,8 +52,7 @@ async def test_key_of_a_change_that_was_made_already_is_remembered(client: Clien
 
 async def test_concurrent_callers_agree_on_one_owner(client: Client) -> None:
     responses = await asyncio.gather(*(_add(client, f"e{i}", "Ann") for i in range(8)))
-    won = [r for r in responses if r.status == envelope_pb2.STATUS_OK]
-    assert len(won) == 1
+    assert len([r for r in responses if r.status == envelope_pb2.STATUS_OK]) == 1
     assert [r.error.error_code for r in responses if r.status == envelope_pb2.STATUS_ERROR] == [
         "CONFLICT"
     ] * 7
@@ -79,8 +78,7 @@ async def test_a_write_that_is_overtaken_is_planned_again(serve: Serve) -> None:
 @pytest.mark.parametrize("name", ["ﬁne", "Ａnn"])
 async def test_names_are_compared_normalised_and_kept_as_given(client: Client, name: str) -> None:
     assert (await _ok(client, "e", name)).name == name
-    plain = {"ﬁne": "FINE", "Ａnn": "ann"}[name]
-    assert _conflict(await _add(client, "f", plain)) == ["input.name"]
+    assert _conflict(await _add(client, "f", {"ﬁne": "FINE", "Ａnn": "ann"}[name])) == ["input.name"]
 
 
 async def test_an_attribute_named_embedding_is_not_told(client: Client) -> None:

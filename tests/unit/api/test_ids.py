@@ -19,5 +19,4 @@ def test_no_byte_is_used_twice() -> None:
         return b"".join(next(counted).to_bytes(16, "big") for _ in range(size // 16))
 
     make = RandomIds(numbered)
-    wanted = [str(uuid.UUID(int=n, version=4)) for n in range(600)]
-    assert [make() for _ in range(600)] == wanted
+    assert [make() for _ in range(600)] == [str(uuid.UUID(int=n, version=4)) for n in range(600)]

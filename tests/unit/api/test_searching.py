@@ -147,5 +147,4 @@ async def test_a_context_has_the_room_that_is_asked_for_and_that_the_response_ha
         if tokens is not None:
             given.input.context_tokens = tokens
         response = await stack.client.retrieval.SearchGraph(given, timeout=20)
-        told = int(response.output.context.split()[0])
-        assert chars - 10 < told <= chars
+        assert chars - 10 < int(response.output.context.split()[0]) <= chars

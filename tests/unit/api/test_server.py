@@ -51,8 +51,7 @@ async def test_every_method_answers_a_sound_request(stack: Stack, name: str) -> 
 async def test_health_names_every_service(stack: Stack) -> None:
     health: Any = stack.client.health
     for name in ("", *(service.full_name for service in SERVICES)):
-        answer = await health.Check(health_pb2.HealthCheckRequest(service=name))
-        assert answer.status == SERVING
+        assert (await health.Check(health_pb2.HealthCheckRequest(service=name))).status == SERVING
 
 
 async def test_health_follows_the_store(serve: Serve) -> None:

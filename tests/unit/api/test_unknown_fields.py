@@ -26,8 +26,7 @@ async def test_every_message_of_every_request_refuses_unknown_fields(
     response = await call(client.channel, name, with_unknown_field(request(name), path).SerializeToString())
     assert response.status == envelope_pb2.STATUS_ERROR
     assert response.error.error_code == "INVALID_ARGUMENT"
-    named = [v.field for v in response.error.field_violations]
-    assert named == [f"{path}{UNKNOWN_NUMBER}"]
+    assert [v.field for v in response.error.field_violations] == [f"{path}{UNKNOWN_NUMBER}"]
 
 
 def test_the_table_reaches_structs_lists_and_maps() -> None:
@@ -43,8 +42,7 @@ def _paths(raw: bytes, kind: Any = ingestion_pb2.AddEntityNodeRequest) -> list[s
 def test_unknown_field_of_a_map_entry_is_named() -> None:
     value = struct_pb2.Value(string_value="x").SerializeToString()
     entry = _field(1, b"key") + _field(2, value) + b"\x38\x05"
-    raw = _field(3, _field(5, _field(1, entry)))
-    assert _paths(raw) == ["input.attributes.fields['key'].7"]
+    assert _paths(_field(3, _field(5, _field(1, entry)))) == ["input.attributes.fields['key'].7"]
 
 
 def test_known_number_with_a_foreign_encoding_counts_as_unknown() -> None:

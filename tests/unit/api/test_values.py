@@ -172,8 +172,7 @@ async def test_input_is_required(client: Client, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Healthcheck", "ClearAll"])
 async def test_empty_input_may_be_left_out(client: Client, name: str) -> None:
-    response = await call(client.channel, name, b"")
-    assert response.status == envelope_pb2.STATUS_OK
+    assert (await call(client.channel, name, b"")).status == envelope_pb2.STATUS_OK
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"StreamEpisodes", "StreamDocuments"}))
@@ -208,8 +207,7 @@ async def test_everything_that_is_wrong_is_said_at_once(client: Client) -> None:
 async def test_values_at_their_limits_are_accepted_whole(client: Client) -> None:
     first, last = -62_135_596_800_000, 253_402_300_799_999
     items = [episode("b" * 8_192, first, uuid="u" * 128, name="n" * 20), episode("x", last)]
-    done = await client.add_episodes("g" * 128, items)
-    assert done.accepted == 2
+    assert (await client.add_episodes("g" * 128, items)).accepted == 2
     kept = await client.get_episodes("g" * 128)
     assert [e.reference_time for e in kept] == [timestamp(first), timestamp(last)]
     assert (kept[0].body, kept[0].uuid, kept[0].name) == ("b" * 8_192, "u" * 128, "n" * 20)
@@ -219,8 +217,7 @@ async def test_times_finer_than_a_millisecond_are_floored(client: Client) -> Non
     fine = episode("fine", 0)
     fine.reference_time.CopyFrom(Timestamp(seconds=-1, nanos=999_999_999))
     await client.add_episodes("g", [fine])
-    kept = await client.get_episodes("g")
-    assert kept[0].reference_time == Timestamp(seconds=-1, nanos=999_000_000)
+    assert (await client.get_episodes("g"))[0].reference_time == Timestamp(seconds=-1, nanos=999_000_000)
 
 
 @pytest.mark.parametrize("uuid", ["not-a-uuid", "D1:1", " ", "é/ü", "x" * 128])

@@ -31,8 +31,7 @@ def test_facts_are_distinct_and_between_entities_that_are_known_by_then() -> Non
 
 def test_the_share_that_was_asked_for_has_expired() -> None:
     facts = [fact for block in range(4) for fact in facts_of("g", block, expired=0.95)]
-    share = sum(fact.expired_ms is not None for fact in facts) / len(facts)
-    assert 0.92 < share < 0.98
+    assert 0.92 < sum(fact.expired_ms is not None for fact in facts) / len(facts) < 0.98
 
 
 def test_episodes_hold_the_facts_that_they_tell() -> None:

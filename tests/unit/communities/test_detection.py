@@ -42,8 +42,7 @@ async def test_every_entity_with_a_fact_is_in_one_community(facts: list[Ends]) -
 
 
 async def test_cliques_are_told_apart() -> None:
-    communities = await found(ODD["two cliques and a bridge"])
-    assert communities == [[f"{name}{n}" for n in range(6)] for name in "ab"]
+    assert await found(ODD["two cliques and a bridge"]) == [[f"{name}{n}" for n in range(6)] for name in "ab"]
 
 
 async def test_weights_count() -> None:

@@ -67,8 +67,7 @@ def test_the_file_named_by_flag_replaces_the_one_named_by_variable(tmp_path: Pat
 )
 def test_variables_are_read_as_the_type_of_their_field(variable: str, text: str, value: object) -> None:
     key = next(key for key in KEYS.values() if key.variable == variable)
-    settings = load(environ={variable: text}).settings
-    assert getattr(getattr(settings, key.section), key.field) == value
+    assert getattr(getattr(load(environ={variable: text}).settings, key.section), key.field) == value
 
 
 @pytest.mark.parametrize(
@@ -133,14 +132,12 @@ def test_variables_that_a_cluster_or_the_tests_set_are_left_alone() -> None:
 
 
 def test_the_attempts_are_set_once() -> None:
-    settings = load(environ={"KGSVC_LIMITS_ATTEMPTS_PER_STEP": "3"}).settings
-    assert settings.limits.attempts_per_step == 3
+    assert load(environ={"KGSVC_LIMITS_ATTEMPTS_PER_STEP": "3"}).settings.limits.attempts_per_step == 3
     assert "queue.attempts_per_step" not in KEYS
 
 
 def test_every_field_of_every_section_is_a_key_with_its_own_variable() -> None:
-    sections = {field.name for field in fields(Settings)}
-    assert {key.section for key in KEYS.values()} == sections
+    assert {key.section for key in KEYS.values()} == {field.name for field in fields(Settings)}
     assert len({key.variable for key in KEYS.values()}) == len(KEYS)
 
 
@@ -154,8 +151,7 @@ def test_secrets_are_never_shown() -> None:
 
 
 def test_a_bad_secret_is_not_repeated(tmp_path: Path) -> None:
-    text = problem(file=written(tmp_path, "[openai]\napi_key = 424242"))
-    assert text == "openai.api_key: must be text"
+    assert problem(file=written(tmp_path, "[openai]\napi_key = 424242")) == "openai.api_key: must be text"
 
 
 def test_credentials_in_a_base_url_are_refused_and_not_repeated() -> None:

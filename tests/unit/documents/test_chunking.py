@@ -59,8 +59,7 @@ def test_exact_windows_begin_at_every_step_of_the_documents_tokens(text: str) ->
 
 def test_the_last_exact_window_may_hold_only_what_the_one_before_holds_too() -> None:
     text = " word" * 35
-    chunks = split(text, EXACT)
-    assert [(each.tokens, own(each)) for each in chunks] == [(35, text), (5, "")]
+    assert [(each.tokens, own(each)) for each in split(text, EXACT)] == [(35, text), (5, "")]
 
 
 def test_a_text_longer_than_a_segment_has_the_same_tokens() -> None:

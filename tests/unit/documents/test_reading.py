@@ -129,8 +129,7 @@ async def test_html_is_read_in_the_charset_that_it_names() -> None:
 
 
 async def test_lists_nested_deeply_stay_readable() -> None:
-    found = await read(b"<ul><li>" * 500 + b"x", "a.html")
-    assert found.text == "- " * 8 + "x"
+    assert (await read(b"<ul><li>" * 500 + b"x", "a.html")).text == "- " * 8 + "x"
 
 
 def a_book(pages: int) -> bytes:
@@ -242,8 +241,7 @@ In a box.
 
 
 async def test_docx_keeps_its_order_and_leaves_out_what_word_hides() -> None:
-    found = await read(a_report(), "report.docx")
-    assert found == DocumentText(REPORT_TEXT, (), "Report")
+    assert await read(a_report(), "report.docx") == DocumentText(REPORT_TEXT, (), "Report")
 
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

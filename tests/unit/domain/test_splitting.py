@@ -22,7 +22,7 @@ from kgsvc.domain.names.splitting import (
     split_entity,
     split_facts,
 )
-from kgsvc.stores.conformance.samples import NOW, entity, fact
+from tests.support.samples import NOW, entity, fact
 
 JORDAN, ACME = entity("g", "jordan", "Jordan"), entity("g", "acme", "Acme")
 AT = {"one": NOW, "two": NOW + 1, "three": NOW + 2}

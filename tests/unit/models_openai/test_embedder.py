@@ -68,8 +68,7 @@ async def test_nothing_to_embed_asks_nobody(rig: Rig) -> None:
 async def test_batches_are_bounded_by_texts_and_by_characters(rig: Rig) -> None:
     texts = ["a1", "b2", "c3", "d" * 50, "e5"]
     vectors, usage = await rig.embedder(batch_texts=2, batch_chars=20).embed(texts)
-    sent = [call.body["input"] for call in rig.model.embeddings]
-    assert sent == [["a1", "b2"], ["c3"], ["d" * 50], ["e5"]]
+    assert [call.body["input"] for call in rig.model.embeddings] == [["a1", "b2"], ["c3"], ["d" * 50], ["e5"]]
     assert usage.calls == 4
     alone, _ = await rig.embedder().embed(["e5"])
     assert np.array_equal(vectors[4], alone[0])

@@ -1,7 +1,5 @@
 """The table of normalisations: a wrong value is put right or left out alone, shown and counted."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -111,8 +111,7 @@ async def test_a_fact_is_of_an_offered_type_or_keeps_its_relation(rig: Rig) -> N
 async def test_a_type_that_was_not_offered_is_repaired_never_guessed(rig: Rig, wrong: Any) -> None:
     rig.model.plan.script = lambda _: _typed(fact_type="BORN_IN")
     rig.model.fail(says(json.dumps(_typed(fact_type=wrong))))
-    result = await rig.resolver().resolve(TYPED)
-    assert result.resolutions.facts[0].fact_type == "BORN_IN"
+    assert (await rig.resolver().resolve(TYPED)).resolutions.facts[0].fact_type == "BORN_IN"
     assert "facts[0].fact_type" in rig.model.chats[1].body["messages"][-1]["content"]
     assert rig.meter.troubles == [("resolve", "wrong_ids")]
 
@@ -135,16 +134,14 @@ async def test_a_type_is_answered_where_it_is_offered_and_only_there(rig: Rig, w
 async def test_servers_without_schemas_are_told_the_form_with_types(rig: Rig) -> None:
     rig.model.fail(status(400, None, "'response_format' of this type is not supported."), times=2)
     rig.model.plan.script = lambda _: _typed(fact_type="LIVES_IN")
-    result = await rig.resolver().resolve(TYPED)
-    assert result.resolutions.facts[0].fact_type == "LIVES_IN"
+    assert (await rig.resolver().resolve(TYPED)).resolutions.facts[0].fact_type == "LIVES_IN"
     asked = rig.model.chats[-1].body
     assert "response_format" not in asked
     assert '"fact_type":{"type":["string","null"]}' in asked["messages"][0]["content"]
 
 
 async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
-    result = await rig.resolver().resolve(ResolutionRequest("g"))
-    assert not result.usage
+    assert not (await rig.resolver().resolve(ResolutionRequest("g"))).usage
     assert not rig.model.chats
 
 
@@ -175,8 +172,7 @@ async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
 async def test_a_wrong_number_is_repaired_never_guessed(rig: Rig, content: str, complaint: str) -> None:
     rig.model.plan.script = lambda _: GOOD
     rig.model.fail(says(content))
-    result = await rig.resolver().resolve(REQUEST)
-    assert result.resolutions.facts == {0: SAID}
+    assert (await rig.resolver().resolve(REQUEST)).resolutions.facts == {0: SAID}
     assert complaint in rig.model.chats[1].body["messages"][-1]["content"]
     assert rig.meter.operations == ["resolve", "repair"]
     assert rig.meter.troubles == [("resolve", "malformed" if content == "[]" else "wrong_ids")]

@@ -214,8 +214,7 @@ async def test_a_server_that_does_not_keep_to_schemas_is_shown_this_one(rig: Rig
 async def test_servers_without_schemas_are_asked_as_they_understand(rig: Rig, forms: int) -> None:
     rig.model.fail(status(400, said="response_format is not supported"), times=forms)
     rig.model.fail(says(f"Here you are:\n```json\n{scores(3, 2, 1)}\n```"))
-    found = await encoder(rig).rate(QUERY, TEXTS, "g")
-    assert found.scores == (3, 2, 1)
+    assert (await encoder(rig).rate(QUERY, TEXTS, "g")).scores == (3, 2, 1)
     asked = rig.model.chats[-1].body
     assert asked.get("response_format", {}).get("type") == {1: "json_object", 2: None}[forms]
     assert '"score"' in asked["messages"][0]["content"], "the schema in words"

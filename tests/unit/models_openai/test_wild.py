@@ -70,8 +70,7 @@ async def test_a_server_without_schemas_is_asked_as_it_understands_and_only_foun
     await resolver.resolve(
         ResolutionRequest("g", (NodeQuestion(0, "Al", candidates=(0,)),), (KnownEntity(0, "Alice"),))
     )
-    forms = [_form(dict(call.body)) for call in rig.model.chats]
-    assert forms == [*asked, asked[-1], asked[-1]]
+    assert [_form(dict(call.body)) for call in rig.model.chats] == [*asked, asked[-1], asked[-1]]
     assert rig.meter.troubles == [("extract", "unsupported")] * (len(asked) - 1)
     system = rig.model.chats[-1].body["messages"][0]["content"]
     assert ('"same_as_known"' in system.partition("# Form of the answer")[2]) == (asked[-1] != "json_schema")
@@ -210,8 +209,7 @@ async def test_an_answer_that_breaks_off_twice_makes_the_body_be_read_in_halves(
     rig.model.fail(truncated(), match=body, times=None)
     [result] = await rig.extractor(ChatModel(max_output_tokens=600)).extract([request(body)])
     _everybody(result, 12)
-    budgets = [call.body["max_completion_tokens"] for call in rig.model.chats]
-    assert budgets == [600, 1200, 600, 600]
+    assert [call.body["max_completion_tokens"] for call in rig.model.chats] == [600, 1200, 600, 600]
     assert rig.meter.troubles == [("extract", "truncated")] * 2 + [("extract", "split")]
     assert isinstance(result, Extracted)
     assert result.usage == rig.meter.total

@@ -23,7 +23,7 @@ from kgsvc.observability.metrics import (
     counted,
     group_label,
 )
-from kgsvc.stores.conformance.samples import episode
+from tests.support.samples import episode
 
 SPECIFIED = [
     "ingestion_accepted_total",
@@ -115,8 +115,7 @@ def test_metrics_tell_no_group_by_name_and_none_takes_the_label_of_the_others() 
         metrics.used("embed", group, Usage(calls=1))
     page = generate_latest(metrics.registry).decode()
     assert "secret" not in page
-    calls = [n for (name, _), n in _samples(page).items() if name == "model_calls_total"]
-    assert calls == [1, 1, 1, 1]
+    assert [n for (name, _), n in _samples(page).items() if name == "model_calls_total"] == [1, 1, 1, 1]
     assert _samples(page)[("model_calls_total", "group=other,operation=embed")] == 1
 
 

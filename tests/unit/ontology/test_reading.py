@@ -99,8 +99,7 @@ def test_a_document_that_says_nothing_is_none(text: str) -> None:
 
 
 def test_without_entity_types_the_default_ones_stand() -> None:
-    found = read("excluded_entity_types: [Topic]")
-    assert found == Ontology(DEFAULT.entity_types, (), frozenset({"Topic"}))
+    assert read("excluded_entity_types: [Topic]") == Ontology(DEFAULT.entity_types, (), frozenset({"Topic"}))
 
 
 def test_the_example_of_the_docs_is_read() -> None:

@@ -25,9 +25,9 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem, decode
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, entity, leased, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
+from tests.support.samples import HUGE, MANY, NOW, entity, leased, write
 from tests.support.verdicts import judged
 from tests.unit.pipeline.test_resolving import CLOCK, GROUP, Bench, Model, names, says
 

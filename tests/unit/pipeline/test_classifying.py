@@ -20,7 +20,7 @@ from kgsvc.domain.resolution.comparing import fitting
 from kgsvc.domain.resolution.decisions import KnownType, ResolutionRequest, Resolutions
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.stores.conformance.samples import NOW
+from tests.support.samples import NOW
 from tests.support.verdicts import judged
 from tests.unit.pipeline.test_resolving import CLOCK, Bench, Failing, Model, new
 

@@ -7,9 +7,9 @@ from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.names.similarity import may_be_called
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem, Stage
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.support.clock import SetClock
 from tests.support.model_store import ModelStore
+from tests.support.samples import HUGE, MANY, NOW, accepted, episode, leased
 from tests.unit.pipeline.test_resolving import Model
 
 GROUP = "g"

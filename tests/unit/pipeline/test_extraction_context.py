@@ -5,8 +5,8 @@ import pytest
 from kgsvc.domain.model.extraction import DEFAULT, ExtractionRequest
 from kgsvc.pipeline.extraction_context import ExtractionContext
 from kgsvc.pipeline.ontologies import Ontologies
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 from tests.support.model_store import ModelStore
+from tests.support.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 
 GROUP = "g"
 

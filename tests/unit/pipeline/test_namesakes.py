@@ -13,7 +13,7 @@ from kgsvc.commands.entities import get_entity_node
 from kgsvc.domain.model.extraction import Extraction
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.resolution.decisions import FactResolution, NodeResolution, ResolutionRequest, Resolutions
-from kgsvc.stores.conformance.samples import entity, write
+from tests.support.samples import entity, write
 from tests.unit.pipeline.test_bridging import core
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Model, says
 

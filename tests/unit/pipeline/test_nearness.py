@@ -26,8 +26,8 @@ from kgsvc.pipeline import resolving
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem
 from kgsvc.pipeline.resolving import Nearness
-from kgsvc.stores.conformance.samples import entity, write
 from tests.support.model_store import ModelStore
+from tests.support.samples import entity, write
 from tests.unit.pipeline.test_resolving import CLOCK, GROUP, Bench, Model, names, says
 
 

@@ -13,8 +13,8 @@ from kgsvc.commands.merges import undo_merge
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Polarity
 from kgsvc.pipeline.commit import Committer
-from kgsvc.stores.conformance.samples import NOW, entity, write
 from tests.support.clock import SetClock
+from tests.support.samples import NOW, entity, write
 from tests.unit.pipeline.test_bridging import core, told
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Model, names, says
 

@@ -30,9 +30,9 @@ from kgsvc.models.protocol import Resolved
 from kgsvc.pipeline import resolving
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem, Stage, decode, encode
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 from tests.support.clock import SetClock
 from tests.support.model_store import ModelStore
+from tests.support.samples import HUGE, MANY, NOW, accepted, entity, episode, leased, write
 from tests.support.verdicts import judged, replaced
 
 GROUP = "g"

@@ -20,8 +20,8 @@ from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.models.protocol import Retold, Subject
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.summaries import AT_ONCE, ENTITIES, Rewriter, WriteTurn
-from kgsvc.stores.conformance.samples import NOW
 from tests.support.core import core_of
+from tests.support.samples import NOW
 from tests.unit.pipeline.test_resolving import CLOCK, COST, GROUP, Bench
 
 WIDE = "x" * 50

@@ -1,8 +1,9 @@
-"""Which tests run together on a worker."""
+"""Which tests are quick, and which run together on a worker."""
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.quick import LONG, QUICK, TESTS, is_quick
 from tests.support.shares import NEO4J_SHARES, place_of, share_of
 
 
@@ -36,3 +37,26 @@ def test_long_shares_begin_first() -> None:
 
 def test_the_scheduler_still_asks_for_shares() -> None:
     assert "_split_scope" in vars(LoadScopeScheduling)
+
+
+@pytest.mark.parametrize(
+    ("node", "quick"),
+    [
+        ("unit/test_contract.py::test_x[a-b]", True),
+        ("acceptance/test_names.py::test_x[embedded]", True),
+        ("acceptance/test_names.py::test_x[neo4j-2026]", False),
+        ("acceptance/test_quotas.py::test_x[embedded]", False),
+        ("faults/test_drain.py::test_x[embedded]", False),
+        ("integration/cli/test_own_processes.py::test_the_demo_shows", True),
+        ("integration/cli/test_own_processes.py::test_doctor", False),
+    ],
+)
+def test_what_is_quick(node: str, quick: bool) -> None:
+    assert is_quick(node) == quick
+
+
+def test_what_is_named_is_there() -> None:
+    for name in (*QUICK, *LONG):
+        file, _, test = name.partition("::")
+        assert (TESTS / file).exists(), name
+        assert f"def {test}" in (TESTS / file).read_text() if test else True, name

@@ -7,9 +7,9 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.search.group import Group, GroupTexts, Part
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.settings import SearchSettings
-from kgsvc.stores.conformance.samples import NOW, accepted, entity, episode, head, write
 from kgsvc.stores.search_protocol import TEXT_BYTES, TextChanges
 from tests.support.model_store import ModelStore
+from tests.support.samples import NOW, accepted, entity, episode, head, write
 
 ENTITIES, EPISODES, PAGE = 7, 5, 3
 

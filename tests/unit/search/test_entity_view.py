@@ -5,9 +5,9 @@ from dataclasses import replace
 from kgsvc.commands.entities import as_of, get_entity_node
 from kgsvc.domain.facts.summary import recomposed, summary_facts
 from kgsvc.runtime import SystemClock
-from kgsvc.stores.conformance.samples import NOW, fact, pair, write
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
+from tests.support.samples import NOW, fact, pair, write
 
 GROUP = "g"
 

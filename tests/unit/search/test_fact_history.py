@@ -5,8 +5,8 @@ from typing import Any
 
 from kgsvc.commands.facts import get_fact_history
 from kgsvc.domain.model.graph import Closure
-from kgsvc.stores.conformance.samples import NOW, accepted, episode, fact, pair, write
 from tests.support.model_store import ModelStore
+from tests.support.samples import NOW, accepted, episode, fact, pair, write
 
 GROUP = "g"
 

@@ -1,4 +1,4 @@
-"""What accepting decides where stores cannot be brought to differ; the rest is in stores/conformance."""
+"""What accepting decides where stores cannot be brought to differ; the rest is in tests/conformance."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from kgsvc.domain.errors import Conflict
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.items import Accepted
 from kgsvc.stores.admission import Known, KnownAnswer, KnownReceipt, admit_all, check_delta
-from kgsvc.stores.conformance.samples import NOW, batch, entity, episode, fact
+from tests.support.samples import NOW, batch, entity, episode, fact
 
 
 def test_a_receipt_id_that_is_taken_is_refused() -> None:

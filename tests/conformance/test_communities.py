@@ -1,9 +1,9 @@
 """CommunityStore: builds under leases, drafts nobody sees, replacement at once."""
 
-from __future__ import annotations
-
 import uuid as uuids
 from dataclasses import replace
+
+import pytest
 
 from kgsvc.domain.errors import Conflict, LeaseLost
 from kgsvc.domain.model.communities import (
@@ -19,9 +19,11 @@ from kgsvc.domain.model.communities import (
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.domain.model.graph import Fact
-from kgsvc.stores.conformance.expectations import equal, expect, present, refused
-from kgsvc.stores.conformance.samples import MANY, NOW, Scratch, fact, tombstone
 from kgsvc.stores.search_protocol import IndexedCommunity
+from tests.support.samples import MANY, NOW, Scratch, fact, present, tombstone
+from tests.support.stores import ON_REAL
+
+pytestmark = ON_REAL
 
 LATER = NOW + 1_000
 
@@ -39,8 +41,8 @@ async def _open(g: Scratch, now_ms: int = LATER) -> BuildWork | None:
 
 
 async def _leased(g: Scratch, owner_id: str = "worker-a", now_ms: int = LATER) -> BuildLease:
-    seen = present(await _open(g, now_ms), f"open_builds: at {now_ms}")
-    return present(await g.store.claim_build(seen, owner_id, LATER), "claim_build: as just seen")
+    seen = present(await _open(g, now_ms))
+    return present(await g.store.claim_build(seen, owner_id, LATER))
 
 
 async def _drafted(g: Scratch, *members: tuple[str, ...], facts: tuple[str, ...] = ()) -> BuildLease:
@@ -69,59 +71,60 @@ async def _names(g: Scratch) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(each.name, each.summary, each.member_uuids) for each in page.rows]
 
 
-async def a_group_has_one_build_at_a_time(g: Scratch) -> None:
+async def test_a_group_has_one_build_at_a_time(g: Scratch) -> None:
     """A group that is being built keeps its build; an unknown build is not found."""
     first = await _requested(g)
-    equal((first.state, first.communities, first.summarised), (BuildState.PENDING, 0, 0), "request_builds")
-    equal(await _requested(g), first, "request_builds: while one is open")
-    equal(await g.store.build(g.id, first.build_id), first, "build: by id")
-    equal(await g.store.build(g.id, "no-such-build"), None, "build: unknown")
-    equal(await g.store.build(g.sibling().id, first.build_id), None, "build: in another group")
+    assert (first.state, first.communities, first.summarised) == (BuildState.PENDING, 0, 0)
+    assert await _requested(g) == first
+    assert await g.store.build(g.id, first.build_id) == first
+    assert await g.store.build(g.id, "no-such-build") is None
+    assert await g.store.build(g.sibling().id, first.build_id) is None
     await g.store.publish(await _leased(g), LATER)
-    expect((await _requested(g)).build_id != first.build_id, "request_builds: after the first")
+    assert (await _requested(g)).build_id != first.build_id
 
 
-async def old_builds_are_forgotten_but_the_one_that_is_read(g: Scratch) -> None:
+async def test_old_builds_are_forgotten_but_the_one_that_is_read(g: Scratch) -> None:
     """Nor one that is under way, or that was over later."""
     first = await _requested(g)
     await g.store.publish(await _leased(g), LATER)
     second = await _requested(g)
-    equal(await g.store.remove_builds(g.id, LATER + 1), 0, "remove_builds: what is read or under way")
+    assert await g.store.remove_builds(g.id, LATER + 1) == 0
     await g.store.publish(await _leased(g), LATER)
-    equal(await g.store.remove_builds(g.id, LATER), 0, "remove_builds: too early")
-    equal(await g.store.remove_builds(g.id, LATER + 1), 1, "remove_builds: the former one")
-    equal(await g.store.build(g.id, first.build_id), None, "remove_builds: it is gone")
-    expect(await g.store.build(g.id, second.build_id) is not None, "remove_builds: the one that is read")
+    assert await g.store.remove_builds(g.id, LATER) == 0
+    assert await g.store.remove_builds(g.id, LATER + 1) == 1
+    assert await g.store.build(g.id, first.build_id) is None
+    assert await g.store.build(g.id, second.build_id) is not None
 
 
-async def a_key_keeps_its_build(g: Scratch) -> None:
+async def test_a_key_keeps_its_build(g: Scratch) -> None:
     """A known key gives its build even after that is over; with other input it is a Conflict, and then
     nothing of the call is recorded."""
     claim = Claim("BuildCommunities", "k", "h", NOW)
     first = await _requested(g, claim)
     await g.store.publish(await _leased(g), LATER)
     again = await _requested(g, claim)
-    equal((again.build_id, again.state), (first.build_id, BuildState.COMPLETED), "request_builds: known key")
+    assert (again.build_id, again.state) == (first.build_id, BuildState.COMPLETED)
     other = Claim("BuildCommunities", "k", "other", NOW)
     fresh = BuildRequest(g.sibling().id, "b-2", NOW)
     asked = g.store.request_builds([fresh, BuildRequest(g.id, "b-1", NOW)], other)
-    await refused(Conflict, asked, "request_builds: a key with other input")
-    equal(await g.store.build(g.sibling().id, "b-2"), None, "request_builds: recorded beside a Conflict")
+    with pytest.raises(Conflict):
+        await asked
+    assert await g.store.build(g.sibling().id, "b-2") is None
 
 
-async def a_build_is_leased_once(g: Scratch) -> None:
+async def test_a_build_is_leased_once(g: Scratch) -> None:
     """Two claims of the same sight: one wins. A renewal spoils an older sight. Who lost cannot write."""
     await _requested(g)
-    seen = present(await _open(g), "open_builds")
+    seen = present(await _open(g))
     first = await _leased(g)
-    equal((first.attempt, first.drafted, first.created_ms), (1, False, NOW), "claim_build: lease")
-    equal(await g.store.claim_build(seen, "worker-b", LATER), None, "claim_build: of an older sight")
-    held = present(await _open(g), "open_builds: of a build that is held")
-    expect(await g.store.renew_build(first), "renew_build: held")
-    equal(await g.store.claim_build(held, "worker-b", LATER), None, "claim_build: after a renewal")
+    assert (first.attempt, first.drafted, first.created_ms) == (1, False, NOW)
+    assert await g.store.claim_build(seen, "worker-b", LATER) is None
+    held = present(await _open(g))
+    assert await g.store.renew_build(first)
+    assert await g.store.claim_build(held, "worker-b", LATER) is None
     second = await _leased(g, "worker-b")
-    equal((second.attempt, second.token > first.token), (2, True), "claim_build: taken over")
-    expect(not await g.store.renew_build(first), "renew_build: lost")
+    assert (second.attempt, second.token > first.token) == (2, True)
+    assert not await g.store.renew_build(first)
     await g.store.release_build(first, LATER)
     for call in (
         g.store.put_drafts(first, [Draft("c", (), (), ())]),
@@ -131,35 +134,36 @@ async def a_build_is_leased_once(g: Scratch) -> None:
         g.store.publish(first, LATER),
         g.store.fail_build(first, "late", LATER, None),
     ):
-        await refused(LeaseLost, call, "a write under a lost lease")
-    expect(await g.store.renew_build(second), "renew_build: after writes of a loser")
+        with pytest.raises(LeaseLost):
+            await call
+    assert await g.store.renew_build(second)
 
 
-async def attempts_are_counted_until_it_gets_on(g: Scratch) -> None:
+async def test_attempts_are_counted_until_it_gets_on(g: Scratch) -> None:
     """A failed attempt is due again at its time with its reason; a release takes the attempt back; progress
     begins the count anew; without a next time it is FAILED."""
     build = await _requested(g)
     first = await _leased(g)
     await g.store.fail_build(first, "no model", LATER, LATER + 5)
-    failed = present(await g.store.build(g.id, build.build_id), "build")
-    equal((failed.state, failed.reason), (BuildState.PENDING, "no model"), "fail_build: to be tried again")
-    equal(await _open(g, LATER + 4), None, "open_builds: before its time")
+    failed = present(await g.store.build(g.id, build.build_id))
+    assert (failed.state, failed.reason) == (BuildState.PENDING, "no model")
+    assert await _open(g, LATER + 4) is None
     second = await _leased(g, now_ms=LATER + 5)
-    equal(second.attempt, 2, "claim_build: attempt after a failure")
+    assert second.attempt == 2
     await g.store.release_build(second, LATER)
     third = await _leased(g, now_ms=LATER + 5)
-    equal(third.attempt, 2, "claim_build: attempt after a release")
+    assert third.attempt == 2
     await g.store.end_drafts(third, 0, LATER)
     await g.store.fail_build(third, "no model", LATER, LATER)
     fourth = await _leased(g)
-    equal((fourth.attempt, fourth.drafted), (2, True), "claim_build: after progress and a failure")
+    assert (fourth.attempt, fourth.drafted) == (2, True)
     await g.store.fail_build(fourth, "gave up", LATER, None)
-    over = present(await g.store.build(g.id, build.build_id), "build")
-    equal((over.state, over.reason, over.updated_ms), (BuildState.FAILED, "gave up", LATER), "fail_build")
-    equal(await _open(g, LATER + MANY), None, "open_builds: of a build that failed")
+    over = present(await g.store.build(g.id, build.build_id))
+    assert (over.state, over.reason, over.updated_ms) == (BuildState.FAILED, "gave up", LATER)
+    assert await _open(g, LATER + MANY) is None
 
 
-async def drafts_wait_unseen(g: Scratch) -> None:
+async def test_drafts_wait_unseen(g: Scratch) -> None:
     """Drafts come back by uuid until they are described, with progress in the build; they are listed only
     once published; described ones survive a change of hands."""
     ada, bob = await g.pair()
@@ -172,49 +176,48 @@ async def drafts_wait_unseen(g: Scratch) -> None:
     await g.store.put_drafts(lease, [Draft("c-1", (bob.uuid,), (), ())])
     await g.store.end_drafts(lease, 2, LATER)
     wanted = [Draft("c-1", (), (ada.uuid,), ()), Draft("c-2", (), (bob.uuid,), ("f",), by_model=True)]
-    equal(await g.store.drafts(lease, 9), wanted, "drafts")
-    equal(await g.store.drafts(lease, 1), wanted[:1], "drafts: limited")
+    assert await g.store.drafts(lease, 9) == wanted
+    assert await g.store.drafts(lease, 1) == wanted[:1]
     await g.store.describe(lease, [Described("c-1", "one", "first", b"\0\0\x80?", "s")], LATER)
     await g.store.describe(lease, [Described("c-1", "again", "twice")], LATER)
-    now = present(await g.store.build(g.id, build.build_id), "build")
-    equal((now.state, now.communities, now.summarised), (BuildState.RUNNING, 2, 1), "build: progress")
-    equal(await _names(g), [], "communities: before publish")
+    now = present(await g.store.build(g.id, build.build_id))
+    assert (now.state, now.communities, now.summarised) == (BuildState.RUNNING, 2, 1)
+    assert await _names(g) == []
     other = await _leased(g, "worker-b")
-    expect(other.drafted, "claim_build: does not tell that the drafts are there")
-    equal(await g.store.drafts(other, 9), wanted[1:], "drafts: after a change of hands")
+    assert other.drafted
+    assert await g.store.drafts(other, 9) == wanted[1:]
     await g.store.describe(other, [Described("c-2", "two", "second")], LATER)
     await g.store.publish(other, LATER)
     both = tuple(sorted((ada.uuid, bob.uuid)))
-    wanted_rows = [("one", "first", both), ("two", "second", (bob.uuid,))]
-    equal(await _names(g), wanted_rows, "communities: published")
-    done = present(await g.store.build(g.id, build.build_id), "build")
-    equal((done.state, done.reason), (BuildState.COMPLETED, None), "build: published")
+    assert await _names(g) == [("one", "first", both), ("two", "second", (bob.uuid,))]
+    done = present(await g.store.build(g.id, build.build_id))
+    assert (done.state, done.reason) == (BuildState.COMPLETED, None)
 
 
-async def the_last_publication_is_listed(g: Scratch) -> None:
+async def test_the_last_publication_is_listed(g: Scratch) -> None:
     """Pages hold the communities of the build published last, by uuid; a page of an earlier build is empty
     and names the present one. A failed build changes nothing."""
     ada, bob = await g.pair()
     none = CommunityPage(None, ())
-    equal(await g.store.communities(g.id, 9, "", None), none, "communities: before any build")
+    assert await g.store.communities(g.id, 9, "", None) == none
     first = await _published(g, (ada.uuid,), (bob.uuid,))
     page = await g.store.communities(g.id, 1, "", None)
-    equal((page.build_id, page.more, len(page.rows)), (first.build_id, True, 1), "communities: first page")
+    assert (page.build_id, page.more, len(page.rows)) == (first.build_id, True, 1)
     row = page.rows[0]
-    equal((row.member_count, row.group_id, row.created_ms), (1, g.id, NOW), "communities: a row")
+    assert (row.member_count, row.group_id, row.created_ms) == (1, g.id, NOW)
     rest = await g.store.communities(g.id, 9, row.uuid, first.build_id)
-    equal((rest.more, [each.name for each in rest.rows]), (False, ["name 1"]), "communities: second page")
+    assert (rest.more, [each.name for each in rest.rows]) == (False, ["name 1"])
     second = await _published(g, (ada.uuid, bob.uuid))
     page = await g.store.communities(g.id, 9, row.uuid, first.build_id)
-    equal((page.build_id, page.rows), (second.build_id, ()), "communities: a page of an earlier build")
+    assert (page.build_id, page.rows) == (second.build_id, ())
     before = await _names(g)
-    equal(len(before), 1, "communities: replaced")
+    assert len(before) == 1
     lease = await _drafted(g, (bob.uuid,))
     await g.store.fail_build(lease, "no luck", LATER, None)
-    equal(await _names(g), before, "communities: after a failed build")
+    assert await _names(g) == before
 
 
-async def searches_are_fed_all_at_once(g: Scratch) -> None:
+async def test_searches_are_fed_all_at_once(g: Scratch) -> None:
     """Communities come with the revision that publishing takes, and again, without the words of what went,
     when something is removed from the graph."""
     ada, bob = await g.pair()
@@ -223,57 +226,55 @@ async def searches_are_fed_all_at_once(g: Scratch) -> None:
     lease = await _drafted(g, (ada.uuid,), facts=(known.uuid,))
     (draft,) = await g.store.drafts(lease, MANY)
     await g.store.describe(lease, [Described(draft.uuid, "Club", "Ada met Bob", b"1234", "s:1")], LATER)
-    equal((await g.store.text_changes(g.id, 0, MANY)).communities, None, "text_changes: drafts")
+    assert (await g.store.text_changes(g.id, 0, MANY)).communities is None
     await g.store.publish(lease, LATER)
     after = await g.head()
-    expect(after.rev > before.rev, "publish: takes a revision")
+    assert after.rev > before.rev
     found = await g.store.text_changes(g.id, before.rev, MANY)
     wanted = IndexedCommunity(draft.uuid, "Club", "Ada met Bob", lease.created_ms, "s:1", b"1234")
-    equal(found.communities, (wanted,), "text_changes: communities")
+    assert found.communities == (wanted,)
     (shown,) = await g.store.communities_of(g.id, [draft.uuid, "nobody"])
-    equal((shown.uuid, shown.name, shown.member_uuids), (draft.uuid, "Club", (ada.uuid,)), "communities_of")
+    assert (shown.uuid, shown.name, shown.member_uuids) == (draft.uuid, "Club", (ada.uuid,))
     await g.write(entities=(replace(ada, summary="x"),))
-    equal((await g.store.text_changes(g.id, after.rev, MANY)).communities, None, "text_changes: a write")
+    assert (await g.store.text_changes(g.id, after.rev, MANY)).communities is None
     await g.write(remove_facts=(tombstone(known),))
-    found = await g.store.text_changes(g.id, after.rev, MANY)
-    equal(found.communities, (replace(wanted, summary=""),), "text_changes: after a removal")
-    equal(await g.store.communities_of(g.sibling().id, [draft.uuid]), [], "communities_of: another group")
+    assert (await g.store.text_changes(g.id, after.rev, MANY)).communities == (replace(wanted, summary=""),)
+    assert await g.store.communities_of(g.sibling().id, [draft.uuid]) == []
 
 
-async def newcomers_join_once(g: Scratch) -> None:
+async def test_newcomers_join_once(g: Scratch) -> None:
     """A group with communities is behind until its changes are followed; entities are added under what was
     seen, once; a publication begins anew."""
     ada, bob = await g.pair()
     first = await _published(g, (ada.uuid,))
     home = f"{first.build_id[:8]}-0"
     now = await g.head()
-    seen = present(await _behind(g), "behind: after a publication")
-    equal((seen.build_id, seen.rev), (first.build_id, 0), "behind")
-    equal(await g.store.placements(g.id, [ada.uuid, bob.uuid, "x"]), {ada.uuid: home}, "placements")
-    members = {bob.uuid: home, "x": home, ada.uuid: "x"}
-    expect(await g.store.join(seen, now.rev, members), "join: as just seen")
-    equal(await _behind(g), None, "behind: of a group that was followed")
-    equal((await _names(g))[0][2], (ada.uuid, bob.uuid), "communities: after a join")
+    seen = present(await _behind(g))
+    assert (seen.build_id, seen.rev) == (first.build_id, 0)
+    assert await g.store.placements(g.id, [ada.uuid, bob.uuid, "x"]) == {ada.uuid: home}
+    assert await g.store.join(seen, now.rev, {bob.uuid: home, "x": home, ada.uuid: "x"})
+    assert await _behind(g) is None
+    assert (await _names(g))[0][2] == (ada.uuid, bob.uuid)
     cy = g.entity("n-cy", "Cy")
     head = await g.write(entities=(cy,))
-    later = present(await _behind(g), "behind: after a change")
-    equal(later.rev, now.rev, "behind: revision")
-    expect(not await g.store.join(seen, head.rev + 1, {cy.uuid: home}), "join: of an older sight")
+    later = present(await _behind(g))
+    assert later.rev == now.rev
+    assert not await g.store.join(seen, head.rev + 1, {cy.uuid: home})
     second = await _published(g, (ada.uuid,))
-    expect(not await g.store.join(later, head.rev, {cy.uuid: home}), "join: in an earlier build")
-    equal(await g.store.placements(g.id, [bob.uuid, cy.uuid]), {}, "placements: in a later build")
-    anew = present(await _behind(g), "behind: after the next publication")
-    equal((anew.build_id, anew.rev), (second.build_id, 0), "behind: after the next publication")
+    assert not await g.store.join(later, head.rev, {cy.uuid: home})
+    assert await g.store.placements(g.id, [bob.uuid, cy.uuid]) == {}
+    anew = present(await _behind(g))
+    assert (anew.build_id, anew.rev) == (second.build_id, 0)
     await g.store.delete_group(g.id, LATER)
-    equal(await _behind(g), None, "behind: of a deleted group")
-    expect(not await g.store.join(anew, head.rev, {}), "join: in a deleted group")
+    assert await _behind(g) is None
+    assert not await g.store.join(anew, head.rev, {})
 
 
 async def _behind(g: Scratch) -> Behind | None:
     return next((each for each in await g.store.behind(MANY) if each.group_id == g.id), None)
 
 
-async def links_are_read_by_revision(g: Scratch) -> None:
+async def test_links_are_read_by_revision(g: Scratch) -> None:
     """Every fact comes once for each page its revision falls into, with its ends and whether it holds."""
     ada, bob = await g.pair()
     cy = g.entity("n-cy", "Cy")
@@ -285,15 +286,15 @@ async def links_are_read_by_revision(g: Scratch) -> None:
     first = await g.store.links(g.id, NOW, 0, 1)
     found = [(row.fact_uuid, row.source_uuid, row.target_uuid, row.current) for row in first.rows]
     wanted = [("f1", ada.uuid, bob.uuid, True), ("f2", bob.uuid, cy.uuid, True)]
-    equal((found, first.more, first.upto_rev), (wanted, True, head.rev), "links: first page")
+    assert (found, first.more, first.upto_rev) == (wanted, True, head.rev)
     rest = await g.store.links(g.id, NOW, first.upto_rev, MANY)
     found_rest = [(row.fact_uuid, row.current) for row in rest.rows]
-    equal(found_rest, [("f3", False), ("f4", False), ("f5", False)], "links: of what does not hold")
-    equal((rest.more, rest.upto_rev), (False, now.rev), "links: last page")
-    equal((await g.store.links(g.sibling().id, NOW, 0, 9)).rows, (), "links: of an unknown group")
+    assert found_rest == [("f3", False), ("f4", False), ("f5", False)]
+    assert (rest.more, rest.upto_rev) == (False, now.rev)
+    assert (await g.store.links(g.sibling().id, NOW, 0, 9)).rows == ()
 
 
-async def what_is_removed_takes_its_words_along(g: Scratch) -> None:
+async def test_what_is_removed_takes_its_words_along(g: Scratch) -> None:
     """A fact that is removed for good is in no summary any more, an entity neither in a name; it is no member
     any more."""
     ada, bob = await g.pair()
@@ -301,15 +302,14 @@ async def what_is_removed_takes_its_words_along(g: Scratch) -> None:
     await g.write(facts=(known,))
     await _published(g, (ada.uuid, bob.uuid), facts=(known,))
     await g.write(remove_facts=(tombstone(known),))
-    equal([row[:2] for row in await _names(g)], [("name 0", "")], "communities: summary")
+    assert [row[:2] for row in await _names(g)] == [("name 0", "")]
     await g.write(remove_entities=(bob.uuid,))
-    row = ("name 0", "", (ada.uuid,))
-    equal(await _names(g), [row], "communities: a member that is no hub is removed")
+    assert await _names(g) == [("name 0", "", (ada.uuid,))]
     await g.write(remove_entities=(ada.uuid,))
-    equal(await _names(g), [("", "", ())], "communities: a hub is removed")
+    assert await _names(g) == [("", "", ())]
 
 
-async def what_lost_words_is_told_no_more(g: Scratch) -> None:
+async def test_what_lost_words_is_told_no_more(g: Scratch) -> None:
     """Without being removed: a fact in summaries, a hub in names too; a member that is no hub in neither."""
     ada, bob = await g.pair()
     known = fact("f1", ada, bob)
@@ -317,27 +317,26 @@ async def what_lost_words_is_told_no_more(g: Scratch) -> None:
     await _published(g, (ada.uuid, bob.uuid), facts=(known,))
     members = tuple(sorted((ada.uuid, bob.uuid)))
     await g.write(entities=(replace(bob, summary="less"),), unsaid=(bob.uuid, "nobody"))
-    whole = ("name 0", known.fact, members)
-    equal(await _names(g), [whole], "communities: a member lost words")
+    assert await _names(g) == [("name 0", known.fact, members)]
     await g.write(facts=(replace(known, fact="less"),), unsaid=("f1",))
-    equal(await _names(g), [("name 0", "", members)], "communities: a fact lost words")
+    assert await _names(g) == [("name 0", "", members)]
     await g.write(entities=(replace(ada, summary="less"),), unsaid=(ada.uuid,))
-    equal(await _names(g), [("", "", members)], "communities: a hub lost words")
+    assert await _names(g) == [("", "", members)]
 
 
-async def a_deleted_group_takes_its_builds_along(g: Scratch) -> None:
+async def test_a_deleted_group_takes_its_builds_along(g: Scratch) -> None:
     """Neither builds nor communities are left, keys are free, and a lease on a build is lost."""
     ada, bob = await g.pair()
     over = await _published(g, (ada.uuid, bob.uuid))
     await _requested(g, Claim("BuildCommunities", "k", "h", NOW))
     lease = await _drafted(g, (ada.uuid,))
     await g.store.delete_group(g.id, LATER)
-    equal(await _names(g), [], "communities: of a deleted group")
-    equal(await g.store.build(g.id, over.build_id), None, "build: of a deleted group")
-    equal(await g.store.build(g.id, lease.build_id), None, "build: open, of a deleted group")
-    equal(await _open(g), None, "open_builds: of a deleted group")
-    expect(not await g.store.renew_build(lease), "renew_build: of a deleted group")
-    await refused(LeaseLost, g.store.publish(lease, LATER), "publish: in a deleted group")
-    fresh = await _requested(g, Claim("BuildCommunities", "k", "other", NOW))
-    equal(fresh.state, BuildState.PENDING, "request_builds: in a group deleted before")
-    equal(await _names(g), [], "communities: of the group's next life")
+    assert await _names(g) == []
+    assert await g.store.build(g.id, over.build_id) is None
+    assert await g.store.build(g.id, lease.build_id) is None
+    assert await _open(g) is None
+    assert not await g.store.renew_build(lease)
+    with pytest.raises(LeaseLost):
+        await g.store.publish(lease, LATER)
+    assert (await _requested(g, Claim("BuildCommunities", "k", "other", NOW))).state == BuildState.PENDING
+    assert await _names(g) == []

@@ -1,15 +1,12 @@
 """GraphStore.apply: removal with tombstones, renames, vectors."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 
 from kgsvc.domain.model.graph import Closure, Rewriting, SummaryPart
 from kgsvc.domain.model.items import ItemState, Transition
-from kgsvc.stores.conformance.expectations import equal, expect
-from kgsvc.stores.conformance.samples import NOW, Scratch, fact, tombstone
 from kgsvc.stores.search_protocol import IndexedFact
+from tests.support.samples import NOW, Scratch, fact, tombstone
 
 
 def floats(*values: float) -> bytes:
@@ -17,31 +14,29 @@ def floats(*values: float) -> bytes:
     return struct.pack(f"<{len(values)}f", *values)
 
 
-async def removed_facts_leave_tombstones(g: Scratch) -> None:
+async def test_removed_facts_leave_tombstones(g: Scratch) -> None:
     """remove_facts deletes the fact everywhere and leaves its tombstone in slots()."""
     ada, bob = await g.pair()
     gone, kept = fact("f1", ada, bob), fact("f2", ada, bob)
     await g.write(facts=(gone, kept))
     await g.write(remove_facts=(tombstone(gone),))
-    equal(await g.store.fact("f1", g.id), [], "fact: removed")
-    equal((await g.store.dump(g.id)).facts, (kept,), "dump: facts")
+    assert await g.store.fact("f1", g.id) == []
+    assert (await g.store.dump(g.id)).facts == (kept,)
     view = await g.store.slots(g.id, [gone.slot])
-    equal((list(view.facts), list(view.tombstones)), ([kept], [tombstone(gone)]), "slots: after removal")
+    assert (list(view.facts), list(view.tombstones)) == ([kept], [tombstone(gone)])
 
 
-async def a_tombstone_needs_no_fact(g: Scratch) -> None:
+async def test_a_tombstone_needs_no_fact(g: Scratch) -> None:
     """Removing a fact that is not there leaves the tombstone; removing twice keeps the later one."""
     ada, bob = await g.pair()
     never = fact("f1", ada, bob)
     await g.write(remove_facts=(tombstone(never, NOW + 1),))
-    found = list((await g.store.slots(g.id, [never.slot])).tombstones)
-    equal(found, [tombstone(never, NOW + 1)], "slots: tombstone of a fact that was not there")
+    assert list((await g.store.slots(g.id, [never.slot])).tombstones) == [tombstone(never, NOW + 1)]
     await g.write(remove_facts=(tombstone(never, NOW + 2),))
-    found = list((await g.store.slots(g.id, [never.slot])).tombstones)
-    equal(found, [tombstone(never, NOW + 2)], "slots: tombstone of a fact removed again")
+    assert list((await g.store.slots(g.id, [never.slot])).tombstones) == [tombstone(never, NOW + 2)]
 
 
-async def a_removed_fact_may_be_stated_anew(g: Scratch) -> None:
+async def test_a_removed_fact_may_be_stated_anew(g: Scratch) -> None:
     """A fact written after its removal is there again, in reads and in changes."""
     ada, bob = await g.pair()
     made = fact("f1", ada, bob)
@@ -50,13 +45,13 @@ async def a_removed_fact_may_be_stated_anew(g: Scratch) -> None:
     await g.write(remove_facts=(tombstone(made),))
     anew = replace(made, created_ms=NOW + 9)
     await g.write(facts=(anew,))
-    equal(await g.store.fact("f1", g.id), [anew], "fact: stated anew")
+    assert await g.store.fact("f1", g.id) == [anew]
     found = await g.store.changes(g.id, before.rev, 99)
-    equal([f.fact for f in found.facts], [anew], "changes: stated anew")
-    expect("f1" not in found.removed, "changes: a fact stated anew is named as removed")
+    assert [f.fact for f in found.facts] == [anew]
+    assert "f1" not in found.removed
 
 
-async def renaming_changes_display_names(g: Scratch) -> None:
+async def test_renaming_changes_display_names(g: Scratch) -> None:
     """Facts of a renamed entity show the new name at either end, expired ones too, and count as changed."""
     ada, bob = await g.pair()
     eve = g.entity("n-eve", "Eve")
@@ -71,37 +66,35 @@ async def renaming_changes_display_names(g: Scratch) -> None:
     renamed = replace(ada, name="Countess")
     after = await g.write(entities=(renamed,))
     ends = [(f.source_name, f.target_name) for f in (await g.store.dump(g.id)).facts]
-    wanted = [("Countess", "Bob"), ("Bob", "Countess"), ("Countess", "Countess"), ("Bob", "Eve")]
-    equal(ends, wanted, "dump: display names after a rename")
+    assert ends == [("Countess", "Bob"), ("Bob", "Countess"), ("Countess", "Countess"), ("Bob", "Eve")]
     (shown,) = await g.store.fact("f1", g.id)
-    equal(replace(shown, source_name="Ada"), facts[0], "fact: nothing but the display name changed")
+    assert replace(shown, source_name="Ada") == facts[0]
     found = await g.store.changes(g.id, before.rev, 99)
-    equal(sorted(f.fact.uuid for f in found.facts), ["f1", "f2", "f3"], "changes: facts of a renamed entity")
-    equal(found.head, after, "changes: head after a rename")
+    assert sorted(f.fact.uuid for f in found.facts) == ["f1", "f2", "f3"]
+    assert found.head == after
     (slot,) = (await g.store.slots(g.id, [facts[1].slot])).facts
-    equal(slot.target_name, "Countess", "slots: display name after a rename")
+    assert slot.target_name == "Countess"
 
 
-async def replacing_without_renaming_changes_no_fact(g: Scratch) -> None:
+async def test_replacing_without_renaming_changes_no_fact(g: Scratch) -> None:
     """An entity replaced under the same name leaves its facts unchanged."""
     ada, bob = await g.pair()
     await g.write(facts=(fact("f1", ada, bob),))
     before = await g.head()
     await g.write(entities=(replace(ada, summary="new", attributes={"x": 1}),))
-    equal((await g.store.changes(g.id, before.rev, 99)).facts, (), "changes: nothing but a summary changed")
+    assert (await g.store.changes(g.id, before.rev, 99)).facts == ()
 
 
-async def a_rename_and_a_new_fact_in_one_delta(g: Scratch) -> None:
+async def test_a_rename_and_a_new_fact_in_one_delta(g: Scratch) -> None:
     """A rename together with written facts: old and new facts show the new name."""
     ada, bob = await g.pair()
     await g.write(facts=(fact("f1", ada, bob),))
     renamed = replace(ada, name="Countess")
     await g.write(entities=(renamed,), facts=(fact("f2", renamed, bob),))
-    names = [f.source_name for f in (await g.store.dump(g.id)).facts]
-    equal(names, ["Countess", "Countess"], "dump: display names")
+    assert [f.source_name for f in (await g.store.dump(g.id)).facts] == ["Countess", "Countess"]
 
 
-async def vectors_come_with_changes(g: Scratch) -> None:
+async def test_vectors_come_with_changes(g: Scratch) -> None:
     """A fact's vector and its space come with changes(); facts without one have None."""
     ada, bob = await g.pair()
     await g.accepted(g.episode("e1"))
@@ -111,27 +104,27 @@ async def vectors_come_with_changes(g: Scratch) -> None:
     vectors = {"f1": vector, ada.uuid: floats(1.0, 0.0, 0.0)}
     await g.write(facts=made, vectors=vectors, space="hash-v1-3")
     found = {f.fact.uuid: f for f in (await g.store.changes(g.id, before.rev, 99)).facts}
-    equal(found["f1"], IndexedFact(made[0], "hash-v1-3", vector), "changes: a fact with a vector")
-    equal((found["f2"].fact, found["f2"].vector), (made[1], None), "changes: a fact without one")
+    assert found["f1"] == IndexedFact(made[0], "hash-v1-3", vector)
+    assert (found["f2"].fact, found["f2"].vector) == (made[1], None)
 
 
-async def vectors_stay_and_are_replaced(g: Scratch) -> None:
+async def test_vectors_stay_and_are_replaced(g: Scratch) -> None:
     """A fact replaced without a vector keeps its own; a given one, also an empty one, replaces it."""
     ada, bob = await g.pair()
     made = fact("f1", ada, bob)
     await g.write(facts=(made,), vectors={"f1": floats(1, 2)}, space="one")
     await g.write(facts=(replace(made, episodes=("e1",)),))
     (found,) = (await g.store.changes(g.id, 0, 99)).facts
-    equal((found.space, found.vector), ("one", floats(1, 2)), "changes: a fact replaced without a vector")
+    assert (found.space, found.vector) == ("one", floats(1, 2))
     await g.write(facts=(made,), vectors={"f1": floats(3, 4, 5)}, space="two")
     (found,) = (await g.store.changes(g.id, 0, 99)).facts
-    equal((found.space, found.vector), ("two", floats(3, 4, 5)), "changes: a replaced vector")
+    assert (found.space, found.vector) == ("two", floats(3, 4, 5))
     await g.write(facts=(made,), vectors={"f1": b""})
     (found,) = (await g.store.changes(g.id, 0, 99)).facts
-    equal((found.space, found.vector or b""), ("", b""), "changes: a vector emptied")
+    assert (found.space, found.vector or b"") == ("", b"")
 
 
-async def vectors_go_with_their_fact(g: Scratch) -> None:
+async def test_vectors_go_with_their_fact(g: Scratch) -> None:
     """A fact stated anew after its removal has no vector of its former life."""
     ada, bob = await g.pair()
     made = fact("f1", ada, bob)
@@ -139,10 +132,10 @@ async def vectors_go_with_their_fact(g: Scratch) -> None:
     await g.write(remove_facts=(tombstone(made),))
     await g.write(facts=(made,))
     (found,) = (await g.store.changes(g.id, 0, 99)).facts
-    equal(found.vector, None, "changes: vector of a fact stated anew")
+    assert found.vector is None
 
 
-async def entities_are_inserted_and_replaced(g: Scratch) -> None:
+async def test_entities_are_inserted_and_replaced(g: Scratch) -> None:
     """Rows are whole: a replaced entity has nothing of the old row; what is not written stays."""
     first = g.entity(
         "n1", "Ada", summary="old", attributes={"a": 1}, labels=("Person",),
@@ -152,14 +145,14 @@ async def entities_are_inserted_and_replaced(g: Scratch) -> None:
     )  # fmt: skip
     bob = g.entity("n2", "Bob")
     await g.write(entities=(first, bob))
-    equal(await g.store.entity("n1", g.id), [first], "entity: as written")
+    assert await g.store.entity("n1", g.id) == [first]
     second = g.entity("n1", "Ada", summary="", attributes={"b": 2}, updated_ms=NOW + 5)
     await g.write(entities=(second,))
-    equal(await g.store.entity("n1", g.id), [second], "entity: replaced whole")
-    equal((await g.store.dump(g.id)).entities, (second, bob), "dump: entities, sorted by uuid")
+    assert await g.store.entity("n1", g.id) == [second]
+    assert (await g.store.dump(g.id)).entities == (second, bob)
 
 
-async def facts_are_inserted_and_replaced(g: Scratch) -> None:
+async def test_facts_are_inserted_and_replaced(g: Scratch) -> None:
     """A replaced fact is the new row whole, found by fact, slots and dump alike; once."""
     ada, bob = await g.pair()
     first = fact("f1", ada, bob, keywords=("old",), weight=0.5, episodes=("e1",), valid_ms=NOW - 5)
@@ -176,36 +169,36 @@ async def facts_are_inserted_and_replaced(g: Scratch) -> None:
         updated_ms=NOW + 9, original_fact="“before”", update_reason="", previous_uuid="f-1", asserted=True,
     )  # fmt: skip
     await g.write(facts=(second,))
-    equal(await g.store.fact("f1", g.id), [second], "fact: replaced whole")
-    equal(list((await g.store.slots(g.id, [first.slot])).facts), [second], "slots: replaced whole")
-    equal((await g.store.dump(g.id)).facts, (other, second), "dump: facts, sorted by uuid")
+    assert await g.store.fact("f1", g.id) == [second]
+    assert list((await g.store.slots(g.id, [first.slot])).facts) == [second]
+    assert (await g.store.dump(g.id)).facts == (other, second)
 
 
-async def a_fact_may_move_to_another_slot(g: Scratch) -> None:
+async def test_a_fact_may_move_to_another_slot(g: Scratch) -> None:
     """A row replaced under the same uuid is found under its new conflict key only."""
     ada, bob = await g.pair()
     first = fact("f1", ada, bob)
     await g.write(facts=(first,))
     moved = fact("f1", bob, ada, name="LIKES")
     await g.write(facts=(moved,))
-    equal(tuple((await g.store.slots(g.id, [first.slot])).facts), (), "slots: the slot it left")
-    equal(list((await g.store.slots(g.id, [moved.slot])).facts), [moved], "slots: the slot it moved to")
-    equal((await g.store.dump(g.id)).facts, (moved,), "dump: a fact with new ends")
+    assert tuple((await g.store.slots(g.id, [first.slot])).facts) == ()
+    assert list((await g.store.slots(g.id, [moved.slot])).facts) == [moved]
+    assert (await g.store.dump(g.id)).facts == (moved,)
 
 
-async def names_are_put_and_stay(g: Scratch) -> None:
+async def test_names_are_put_and_stay(g: Scratch) -> None:
     """names are added to those that are there: old ones stay as aliases."""
     ada = g.entity("n1", "Ada")
     await g.write(entities=(ada,))
     renamed = replace(ada, name="Countess")
     await g.write(entities=(renamed,), names={"countess": "n1", "lady": "n1"})
     dump = await g.store.dump(g.id)
-    equal(dict(dump.names), {"ada": "n1", "countess": "n1", "lady": "n1"}, "dump: names")
+    assert dict(dump.names) == {"ada": "n1", "countess": "n1", "lady": "n1"}
     view = await g.store.names(g.id, ["ada", "countess", "lady"])
-    equal(dict(view.by_key), dict.fromkeys(dump.names, renamed), "names: aliases")
+    assert dict(view.by_key) == dict.fromkeys(dump.names, renamed)
 
 
-async def mentions_are_idempotent(g: Scratch) -> None:
+async def test_mentions_are_idempotent(g: Scratch) -> None:
     """A pair (episode, entity) is there once, however often it is written."""
     ada, bob = await g.pair()
     await g.accepted(g.episode("e1"), g.episode("e2"))
@@ -213,11 +206,10 @@ async def mentions_are_idempotent(g: Scratch) -> None:
     await g.write(mentions=twice)
     await g.write(mentions=(g.mention("e1", ada.uuid), g.mention("e2", bob.uuid)))
     await g.write(mentions=(g.mention("e1", bob.uuid),))
-    wanted = (("e1", ada.uuid), ("e1", bob.uuid), ("e2", bob.uuid))
-    equal((await g.store.dump(g.id)).mentions, wanted, "dump: mentions, sorted")
+    assert (await g.store.dump(g.id)).mentions == (("e1", ada.uuid), ("e1", bob.uuid), ("e2", bob.uuid))
 
 
-async def episode_edges_are_set(g: Scratch) -> None:
+async def test_episode_edges_are_set(g: Scratch) -> None:
     """An episode's list of facts is replaced whole, in order; the others' stay."""
     ada, bob = await g.pair()
     await g.accepted(g.episode("e1"), g.episode("e2"))
@@ -225,10 +217,10 @@ async def episode_edges_are_set(g: Scratch) -> None:
     await g.write(facts=made, episode_edges={"e1": ("f2", "f1"), "e2": ("f1",)})
     await g.write(episode_edges={"e2": ("f2",)})
     edges = (await g.store.dump(g.id)).episode_edges
-    equal({k: tuple(v) for k, v in edges.items() if v}, {"e1": ("f2", "f1"), "e2": ("f2",)}, "dump: edges")
+    assert {k: tuple(v) for k, v in edges.items() if v} == {"e1": ("f2", "f1"), "e2": ("f2",)}
 
 
-async def a_delta_may_say_everything_at_once(g: Scratch) -> None:
+async def test_a_delta_may_say_everything_at_once(g: Scratch) -> None:
     """New entities, facts between them, mentions, edges and transitions in one delta, as a plan writes it."""
     await g.begun(g.episode("e1"))
     ada, bob = g.entity("n1", "Ada"), g.entity("n2", "Bob")
@@ -242,14 +234,14 @@ async def a_delta_may_say_everything_at_once(g: Scratch) -> None:
         requires_items=("e1",),
     )
     dump = await g.store.dump(g.id)
-    equal((dump.entities, dump.facts), ((ada, bob), (loop, edge)), "dump: entities and facts")
-    equal([e.uuid for e in dump.episodes], ["e1"], "dump: episodes")
-    equal(dump.mentions, (("e1", "n1"), ("e1", "n2")), "dump: mentions")
+    assert (dump.entities, dump.facts) == ((ada, bob), (loop, edge))
+    assert [e.uuid for e in dump.episodes] == ["e1"]
+    assert dump.mentions == (("e1", "n1"), ("e1", "n2"))
     (row,) = await g.items()
-    equal((row.state, row.updated_ms), (ItemState.UPSERTED, NOW + 4), "apply: transitions")
+    assert (row.state, row.updated_ms) == (ItemState.UPSERTED, NOW + 4)
 
 
-async def removed_episodes_take_their_traces(g: Scratch) -> None:
+async def test_removed_episodes_take_their_traces(g: Scratch) -> None:
     """remove_episodes takes episode, MENTIONS, edges and item; facts keep naming it; unknown: fine."""
     ada, bob = await g.pair()
     await g.accepted(g.episode("e1"), g.episode("e2"))
@@ -261,25 +253,25 @@ async def removed_episodes_take_their_traces(g: Scratch) -> None:
     )
     await g.write(remove_episodes=("e1", "nobody"))
     dump = await g.store.dump(g.id)
-    equal([e.uuid for e in dump.episodes], ["e2"], "dump: episodes")
-    equal(dump.mentions, (("e2", bob.uuid),), "dump: mentions")
-    equal([k for k, v in dump.episode_edges.items() if v], ["e2"], "dump: episode_edges")
-    equal(dump.facts, (stated,), "dump: facts keep naming the episode")
-    equal(await g.store.episode("e1", g.id), [], "episode: removed")
-    equal([i.uuid for i in await g.items()], ["e2"], "list_items: removed")
+    assert [e.uuid for e in dump.episodes] == ["e2"]
+    assert dump.mentions == (("e2", bob.uuid),)
+    assert [k for k, v in dump.episode_edges.items() if v] == ["e2"]
+    assert dump.facts == (stated,)
+    assert await g.store.episode("e1", g.id) == []
+    assert [i.uuid for i in await g.items()] == ["e2"]
 
 
-async def removed_episodes_cancel_work(g: Scratch) -> None:
+async def test_removed_episodes_cancel_work(g: Scratch) -> None:
     """An item in work whose episode is removed is never given out again; late results are passed over."""
     lease = await g.begun(g.episode("e1"), g.episode("e2", at=1))
     await g.write(remove_episodes=("e1",))
     await g.move(lease, ItemState.EXTRACTED, "e1", "e2", stage=b"x")
-    equal(await g.started(lease), ["e2"], "start_items: after remove_episodes")
+    assert await g.started(lease) == ["e2"]
     await g.write(remove_episodes=("e2",))
-    equal(await g.started(lease), [], "start_items: everything removed")
+    assert await g.started(lease) == []
 
 
-async def transitions_of_a_delta_pass_over_finished_items(g: Scratch) -> None:
+async def test_transitions_of_a_delta_pass_over_finished_items(g: Scratch) -> None:
     """Items not required and already terminal keep their state; failures in a delta unmark started."""
     lease = await g.begun(*g.episodes(3, step=1))
     await g.move(lease, ItemState.PARKED, "e0", reason="unreadable")
@@ -290,8 +282,7 @@ async def transitions_of_a_delta_pass_over_finished_items(g: Scratch) -> None:
     )
     await g.write(transitions=moves, requires_items=("e1", "e2"))
     rows = await g.items()
-    wanted = [ItemState.PARKED, ItemState.COMPLETED, ItemState.UPSERT_FAILED]
-    equal([r.state for r in rows], wanted, "apply: transitions")
+    assert [r.state for r in rows] == [ItemState.PARKED, ItemState.COMPLETED, ItemState.UPSERT_FAILED]
     later = await g.leased("worker-b")
     (item,) = await g.store.start_items(later, NOW + 9, 5, 10**6, ())
-    equal((item.episode.uuid, item.suspect), ("e2", False), "apply: a failure unmarks started")
+    assert (item.episode.uuid, item.suspect) == ("e2", False)

@@ -1,46 +1,48 @@
 """GraphStore.apply: under which conditions it writes, and that it writes all or nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from dataclasses import replace
+from typing import TypeVar
+
+import pytest
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.items import ItemState, Transition
-from kgsvc.stores.conformance.expectations import ConformanceError, equal, expect, refused
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, batch, fact, tombstone
 from kgsvc.stores.protocol import GroupDump
+from tests.support.samples import HUGE, MANY, NOW, Scratch, batch, fact, tombstone
+
+_E = TypeVar("_E", bound=Exception)
 
 
-async def apply_creates_the_group(g: Scratch) -> None:
+async def test_apply_creates_the_group(g: Scratch) -> None:
     """The first delta creates the group's record; the returned head is the one that reads show."""
     before = await g.head()
     ada = g.entity("n1", "Ada")
     result = await g.store.apply(g.delta(entities=(ada,)), Guard(before.rev, before.epoch))
-    expect(result.rev > before.rev, f"apply: rev {result.rev} after {before.rev}")
-    equal((result.group_id, result.epoch, result.last_ms), (g.id, before.epoch, NOW), "apply: head")
-    equal(await g.head(), result, "heads: after apply")
-    expect(g.id in await g.store.group_ids(), "group_ids: a group created by apply")
+    assert result.rev > before.rev
+    assert (result.group_id, result.epoch, result.last_ms) == (g.id, before.epoch, NOW)
+    assert await g.head() == result
+    assert g.id in await g.store.group_ids()
 
 
-async def every_change_bumps_the_revision(g: Scratch) -> None:
+async def test_every_change_bumps_the_revision(g: Scratch) -> None:
     """rev grows with each delta and last_ms becomes its system_ms; with bumps_rev False rev stays."""
     await g.accepted(g.episode("e1"))
     first = await g.write(entities=(g.entity("n1", "Ada"),))
     second = await g.write(entities=(g.entity("n2", "Bob"),), system_ms=NOW + 1)
-    expect(second.rev > first.rev, f"apply: rev {second.rev} after {first.rev}")
+    assert second.rev > first.rev
     done = (Transition("e1", ItemState.COMPLETED, NOW + 2),)
     third = await g.write(transitions=done, system_ms=NOW + 2, bumps_rev=False)
-    equal((third.rev, third.last_ms), (second.rev, NOW + 2), "apply: rev and last_ms with bumps_rev False")
-    equal(await g.head(), third, "heads: after a delta that does not bump")
+    assert (third.rev, third.last_ms) == (second.rev, NOW + 2)
+    assert await g.head() == third
     (row,) = await g.items()
-    equal(row.state, ItemState.COMPLETED, "apply: transitions with bumps_rev False")
+    assert row.state == ItemState.COMPLETED
 
 
-async def a_changed_revision_is_refused(g: Scratch) -> None:
+async def test_a_changed_revision_is_refused(g: Scratch) -> None:
     """RevisionChanged when rev is not the one that was read, older or newer; nothing is written."""
     old = await g.guard()
     await g.pair()
@@ -49,7 +51,7 @@ async def a_changed_revision_is_refused(g: Scratch) -> None:
         await _refused_whole(g, await _full(g), wrong, RevisionChanged)
 
 
-async def another_epoch_is_refused(g: Scratch) -> None:
+async def test_another_epoch_is_refused(g: Scratch) -> None:
     """LeaseLost when the epoch differs, before the revision is looked at; nothing is written."""
     await g.pair()
     now = await g.guard()
@@ -58,7 +60,7 @@ async def another_epoch_is_refused(g: Scratch) -> None:
         await _refused_whole(g, change, wrong, LeaseLost)
 
 
-async def another_token_is_refused(g: Scratch) -> None:
+async def test_another_token_is_refused(g: Scratch) -> None:
     """LeaseLost when the token is not the group's; without a token a caller writes beside the lease."""
     await g.pair()
     lost = await g.queued(g.episode("e1"))
@@ -69,11 +71,11 @@ async def another_token_is_refused(g: Scratch) -> None:
         await _refused_whole(g, change, replace(now, token=token), LeaseLost)
     await g.write(entities=(g.entity("n9", "Zed"),))
     result = await g.store.apply(change, await g.guard(held.token))
-    equal(await g.head(), result, "apply: with the token of the lease")
-    equal(await g.store.renew([held]), [g.id], "renew: a caller's write leaves the lease")
+    assert await g.head() == result
+    assert await g.store.renew([held]) == [g.id]
 
 
-async def a_released_lease_writes_nothing(g: Scratch) -> None:
+async def test_a_released_lease_writes_nothing(g: Scratch) -> None:
     """LeaseLost for the token of a released lease, also after another took the group."""
     await g.pair()
     lease = await g.queued(g.episode("e1"))
@@ -84,7 +86,7 @@ async def a_released_lease_writes_nothing(g: Scratch) -> None:
     await _refused_whole(g, await _full(g), await g.guard(lease.token), LeaseLost)
 
 
-async def required_items_must_be_unfinished(g: Scratch) -> None:
+async def test_required_items_must_be_unfinished(g: Scratch) -> None:
     """StaleItems names the required items that are gone or terminal, no others; nothing is written."""
     await g.pair()
     lease = await g.begun(*g.episodes(4))
@@ -93,14 +95,11 @@ async def required_items_must_be_unfinished(g: Scratch) -> None:
     await g.write(remove_episodes=("e2",))
     change = replace(await _full(g), requires_items=("e0", "e1", "e2", "e3", "nobody"))
     now = await g.guard(lease.token)
-    error = await _refused_whole(g, change, now, StaleItems)
-    if not isinstance(error, StaleItems):
-        raise ConformanceError(f"apply: {error!r}")
-    equal(sorted(error.uuids), ["e0", "e1", "e2", "nobody"], "apply: uuids of StaleItems")
+    assert sorted((await _refused_whole(g, change, now, StaleItems)).uuids) == ["e0", "e1", "e2", "nobody"]
     await g.store.apply(replace(change, requires_items=("e3",)), now)
 
 
-async def work_on_a_deleted_item_is_not_that_of_its_successor(g: Scratch) -> None:
+async def test_work_on_a_deleted_item_is_not_that_of_its_successor(g: Scratch) -> None:
     """Deleted in work and sent again with other content, an item keeps nothing of the old work: StaleItems
     for its delta, its transitions are passed over. Begun anew, it can be completed."""
     lease = await g.begun(g.episode("e1"))
@@ -110,17 +109,15 @@ async def work_on_a_deleted_item_is_not_that_of_its_successor(g: Scratch) -> Non
     done = (Transition("e1", ItemState.COMPLETED, NOW + 9),)
     change = replace(await _full(g), transitions=done, requires_items=("e1",))
     now = await g.guard(lease.token)
-    error = await _refused_whole(g, change, now, StaleItems)
-    equal(getattr(error, "uuids", None), ("e1",), "apply: uuids of StaleItems")
+    assert (await _refused_whole(g, change, now, StaleItems)).uuids == ("e1",)
     (item,) = await g.store.start_items(lease, NOW + 9, MANY, HUGE, ())
-    found = (item.episode.body, item.state, item.stage)
-    equal(found, ("other", ItemState.ACCEPTED, None), "start_items: an item sent again")
+    assert (item.episode.body, item.state, item.stage) == ("other", ItemState.ACCEPTED, None)
     await g.store.apply(change, now)
     (row,) = await g.items()
-    equal(row.state, ItemState.COMPLETED, "apply: the item sent again, begun by this lease")
+    assert row.state == ItemState.COMPLETED
 
 
-async def a_delta_is_not_applied_twice(g: Scratch) -> None:
+async def test_a_delta_is_not_applied_twice(g: Scratch) -> None:
     """A repeated apply (its first answer was lost) is refused: by rev, and at a fresh rev as StaleItems."""
     lease = await g.begun(g.episode("e1"))
     done = (Transition("e1", ItemState.COMPLETED, NOW + 1),)
@@ -131,7 +128,7 @@ async def a_delta_is_not_applied_twice(g: Scratch) -> None:
     await _refused_whole(g, change, await g.guard(lease.token), StaleItems)
 
 
-async def an_owned_name_is_a_conflict(g: Scratch) -> None:
+async def test_an_owned_name_is_a_conflict(g: Scratch) -> None:
     """Conflict when a name is put that an untouched entity owns; nothing is written."""
     ada, _ = await g.pair()
     thief = g.entity("n-thief", "ADA")
@@ -139,10 +136,10 @@ async def an_owned_name_is_a_conflict(g: Scratch) -> None:
     await _refused_whole(g, change, await g.guard(), Conflict)
     again = replace(ada, summary="knows mathematics")
     await g.write(entities=(again,), names={"ada": ada.uuid})
-    equal(await g.store.entity(ada.uuid, g.id), [again], "apply: a name put again by its owner")
+    assert await g.store.entity(ada.uuid, g.id) == [again]
 
 
-async def a_refused_delta_leaves_nothing(g: Scratch) -> None:
+async def test_a_refused_delta_leaves_nothing(g: Scratch) -> None:
     """Whatever the reason, no part of a refused delta stays, and the next good one is written whole."""
     ada, _ = await g.pair()
     await g.accepted(g.episode("e1"), g.episode("e2"))
@@ -155,11 +152,10 @@ async def a_refused_delta_leaves_nothing(g: Scratch) -> None:
     await _refused_whole(g, stale, now, StaleItems)
     await _refused_whole(g, stolen, now, Conflict)
     await g.store.apply(change, now)
-    found = await g.store.dump(g.id)
-    equal([f.uuid for f in found.facts if f.uuid == "f-new"], ["f-new"], "apply: the good delta")
+    assert [f.uuid for f in (await g.store.dump(g.id)).facts if f.uuid == "f-new"] == ["f-new"]
 
 
-async def a_known_claim_writes_nothing(g: Scratch) -> None:
+async def test_a_known_claim_writes_nothing(g: Scratch) -> None:
     """A claim known with the same input returns the head unchanged; with another input it is Conflict."""
     claim = Claim("AddEntityNode", "k", "input one", NOW)
     ada, eve = g.entity("n-ada", "Ada"), g.entity("n-eve", "Eve")
@@ -167,16 +163,16 @@ async def a_known_claim_writes_nothing(g: Scratch) -> None:
     now = await g.guard()
     change = g.delta(entities=(eve,), claim=replace(claim, now_ms=NOW + 5), system_ms=NOW + 5)
     before = await _everything(g)
-    equal(await g.store.apply(change, now), first, "apply: head of a known claim")
-    equal(await _everything(g), before, "the group after a known claim")
+    assert await g.store.apply(change, now) == first
+    assert await _everything(g) == before
     other = replace(change, claim=replace(claim, input_hash="input two"))
     await _refused_whole(g, other, now, Conflict)
     elsewhere = replace(other, claim=Claim("UpdateFact", "k", "input two", NOW))
     await g.store.apply(elsewhere, now)
-    equal(await g.store.entity(eve.uuid, g.id), [eve], "apply: the key of another operation")
+    assert await g.store.entity(eve.uuid, g.id) == [eve]
 
 
-async def claims_come_after_the_guard(g: Scratch) -> None:
+async def test_claims_come_after_the_guard(g: Scratch) -> None:
     """A delta that the guard refuses, or that fails otherwise, records no claim."""
     await g.pair()
     claim = Claim("AddEntityNode", "k", "input", NOW)
@@ -187,28 +183,28 @@ async def claims_come_after_the_guard(g: Scratch) -> None:
     thief = g.delta(entities=(eve,), names={"ada": eve.uuid}, claim=claim)
     await _refused_whole(g, thief, now, Conflict)
     await g.store.apply(change, now)
-    equal(await g.store.entity(eve.uuid, g.id), [eve], "apply: a claim whose first delta was refused")
+    assert await g.store.entity(eve.uuid, g.id) == [eve]
     await _refused_whole(g, change, now, RevisionChanged)
 
 
-async def claims_lapse_and_share_the_keys_of_accept(g: Scratch) -> None:
+async def test_claims_lapse_and_share_the_keys_of_accept(g: Scratch) -> None:
     """After the window a key may be claimed anew; accept and apply know one another's keys."""
     hour = 3_600_000
     claim = Claim("AddEntityNode", "k", "one", NOW, dedup_window_ms=hour)
     await g.write(entities=(g.entity("n1", "Ada"),), claim=claim)
     later = replace(claim, input_hash="two", now_ms=NOW + hour + 1_000)
     await g.write(entities=(g.entity("n2", "Bob"),), claim=later)
-    expect(bool(await g.store.entity("n2", g.id)), "apply: a claim after the window")
+    assert await g.store.entity("n2", g.id)
     call = batch(g.episode("e1"), idempotency_key="k", operation="AddEntityNode", now_ms=NOW + hour)
     (result,) = await g.store.accept([call])
-    expect(isinstance(result, Conflict), f"accept: a key that a delta claimed, got {result!r}")
+    assert isinstance(result, Conflict)
     taken = batch(g.episode("e1"), idempotency_key="q", operation="AddEpisodes")
     await g.store.accept([taken])
     change = g.delta(entities=(g.entity("n3", "Eve"),), claim=Claim("AddEpisodes", "q", "another input", NOW))
     await _refused_whole(g, change, await g.guard(), Conflict)
 
 
-async def racing_deltas_apply_once(g: Scratch) -> None:
+async def test_racing_deltas_apply_once(g: Scratch) -> None:
     """Of several deltas planned at one revision exactly one is written, the others see RevisionChanged."""
     await g.pair()
     for n in range(4):
@@ -218,13 +214,12 @@ async def racing_deltas_apply_once(g: Scratch) -> None:
         results = await asyncio.gather(*calls, return_exceptions=True)
         won = [e for e, r in zip(made, results, strict=True) if isinstance(r, GroupHead)]
         lost = [r for r in results if not isinstance(r, GroupHead)]
-        equal(len(won), 1, f"apply: winners of four deltas at one revision ({lost!r})")
-        expect(all(isinstance(r, RevisionChanged) for r in lost), f"apply: the losers got {lost!r}")
-        found = {e.uuid for e in (await g.store.dump(g.id)).entities} & {e.uuid for e in made}
-        equal(found, {won[0].uuid}, "dump: entities of racing deltas")
+        assert len(won) == 1
+        assert all(isinstance(r, RevisionChanged) for r in lost)
+        assert {e.uuid for e in (await g.store.dump(g.id)).entities} & {e.uuid for e in made} == {won[0].uuid}
 
 
-async def a_cancelled_delta_is_whole_or_not_at_all(g: Scratch) -> None:
+async def test_a_cancelled_delta_is_whole_or_not_at_all(g: Scratch) -> None:
     """Cancelling apply leaves all of a delta or nothing, and the group can be written to."""
     for n in range(6):
         made = g.entity(f"n{n}", f"Name {n}")
@@ -241,7 +236,7 @@ async def a_cancelled_delta_is_whole_or_not_at_all(g: Scratch) -> None:
             any(f.uuid == f"f{n}" for f in dump.facts),
             made.uuid in dump.names.values(),
         ]
-        equal(len(set(there)), 1, f"apply: entity, fact and name of a cancelled delta are there: {there}")
+        assert len(set(there)) == 1
 
 
 async def _settle(g: Scratch, last: Entity) -> None:
@@ -250,7 +245,7 @@ async def _settle(g: Scratch, last: Entity) -> None:
         with contextlib.suppress(RevisionChanged):
             await g.write(entities=(last,))
             return
-    raise ConformanceError("apply: RevisionChanged 20 times in a row with nobody else writing")
+    pytest.fail("RevisionChanged 20 times in a row with nobody else writing")
 
 
 async def _full(g: Scratch) -> GraphDelta:
@@ -276,12 +271,13 @@ async def _full(g: Scratch) -> GraphDelta:
     )
 
 
-async def _refused_whole(g: Scratch, change: GraphDelta, now: Guard, kind: type[Exception]) -> Exception:
+async def _refused_whole(g: Scratch, change: GraphDelta, now: Guard, kind: type[_E]) -> _E:
     """`apply` must raise `kind` and leave graph, items, changes and tombstones as they were."""
     before = await _everything(g)
-    error = await refused(kind, g.store.apply(change, now), f"apply under {now}")
-    equal(await _everything(g), before, f"the group after apply raised {kind.__name__}")
-    return error
+    with pytest.raises(kind) as refused:
+        await g.store.apply(change, now)
+    assert await _everything(g) == before
+    return refused.value
 
 
 async def _everything(g: Scratch) -> tuple[GroupDump, object, object, object, object]:

@@ -1,17 +1,16 @@
 """QueueStore.save_transitions: what it writes, what it passes over, fencing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+
+import pytest
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemState, ItemWarning, QueuedItem, Step, Transition
-from kgsvc.stores.conformance.expectations import ConformanceError, equal, present, refused
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch
+from tests.support.samples import HUGE, MANY, NOW, Scratch, present
 
 
-async def states_are_written_together(g: Scratch) -> None:
+async def test_states_are_written_together(g: Scratch) -> None:
     """One call writes different transitions of several items, in order for one item."""
     lease = await g.begun(*g.episodes(3))
     moves = [
@@ -28,13 +27,12 @@ async def states_are_written_together(g: Scratch) -> None:
         (ItemState.UPSERT_FAILED, NOW + 2),
         (ItemState.EMBEDDED, NOW + 4),
     ]
-    equal(shown, wanted, "save_transitions: states and updated_ms")
-    failed = (rows["e1"].step, rows["e1"].attempts, rows["e1"].reason)
-    equal(failed, (Step.UPSERT, 1, "busy"), "save_transitions: the failed step")
-    equal((await _item(g, "e2")).stage, b"three", "save_transitions: the last stage")
+    assert shown == wanted
+    assert (rows["e1"].step, rows["e1"].attempts, rows["e1"].reason) == (Step.UPSERT, 1, "busy")
+    assert (await _item(g, "e2")).stage == b"three"
 
 
-async def stages_are_kept_or_cleared(g: Scratch) -> None:
+async def test_stages_are_kept_or_cleared(g: Scratch) -> None:
     """keep_stage leaves the stored stage; without it a None clears it, bytes replace it."""
     lease = await g.begun(g.episode("e1"))
     steps: list[tuple[dict[str, object], bytes | None]] = [
@@ -49,22 +47,22 @@ async def stages_are_kept_or_cleared(g: Scratch) -> None:
     for n, (fields, wanted) in enumerate(steps):
         await g.move(lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, **fields)
         (item,) = await g.due(lease)
-        equal(item.stage, wanted, f"save_transitions: stage after {fields}")
+        assert item.stage == wanted
 
 
-async def attempts_are_counted_by_step(g: Scratch) -> None:
+async def test_attempts_are_counted_by_step(g: Scratch) -> None:
     """Each step's attempts are kept apart."""
     lease = await g.queued(g.episode("e1"))
     for step, attempts in ((Step.EXTRACT, 1), (Step.EXTRACT, 2), (Step.EMBED, 1), (Step.UPSERT, 4)):
         await g.started(lease)
         await g.move(lease, step.failed, "e1", step=step, attempts=attempts, reason="x")
     (item,) = await g.due(lease)
-    equal(dict(item.attempts), {"extract": 2, "embed": 1, "upsert": 4}, "start_items: attempts by step")
+    assert dict(item.attempts) == {"extract": 2, "embed": 1, "upsert": 4}
     (row,) = await g.items()
-    equal((row.step, row.attempts), (Step.UPSERT, 4), "list_items: attempts of the step that failed last")
+    assert (row.step, row.attempts) == (Step.UPSERT, 4)
 
 
-async def spent_model_work_adds_up(g: Scratch) -> None:
+async def test_spent_model_work_adds_up(g: Scratch) -> None:
     """Each transition's usage is added to the item's, also by apply; a retry keeps it, a deletion ends it."""
     call = await g.accepted(g.episode("e1"), g.episode("e2"))
     lease = await g.working()
@@ -79,16 +77,15 @@ async def spent_model_work_adds_up(g: Scratch) -> None:
     await g.store.apply(change, await g.guard(lease.token))
     await g.store.retry_items(g.id, ("e2",), NOW + 3)
     spent = {"e1": Usage(3, 1_010, 53), "e2": Usage(1, 10**9, 10**9)}
-    shown = present(await g.store.receipt(call.receipt_id), "receipt: of an accepted call")
-    equal({item.uuid: item.usage for item in shown.items}, spent, "receipt: usage of its items")
-    equal(shown.usage, Usage(4, 10**9 + 1_010, 10**9 + 53), "receipt: usage")
-    equal({row.uuid: row.usage for row in await g.items()}, spent, "list_items: usage")
+    shown = present(await g.store.receipt(call.receipt_id))
+    assert {item.uuid: item.usage for item in shown.items} == spent
+    assert shown.usage == Usage(4, 10**9 + 1_010, 10**9 + 53)
+    assert {row.uuid: row.usage for row in await g.items()} == spent
     await g.write(remove_episodes=("e1",))
-    again = await g.accepted(g.episode("e1"))
-    equal(again.items[0].usage, FREE, "accept: usage of an item that was deleted and sent again")
+    assert (await g.accepted(g.episode("e1"))).items[0].usage == FREE
 
 
-async def warnings_stay_until_others_come(g: Scratch) -> None:
+async def test_warnings_stay_until_others_come(g: Scratch) -> None:
     """A transition without warnings leaves those that are there; an empty list takes them away."""
     call = await g.accepted(g.episode("e1"))
     lease = await g.working()
@@ -102,14 +99,14 @@ async def warnings_stay_until_others_come(g: Scratch) -> None:
         shown = shown if warnings is None else warnings
         await g.move(lease, ItemState.EXTRACTED, "e1", now_ms=NOW + n, warnings=warnings)
         (row,) = await g.items()
-        equal(row.warnings, shown, f"list_items: warnings after transition {n}")
+        assert row.warnings == shown
     await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
     await g.store.retry_items(g.id, ("e1",), NOW + 9)
-    (item,) = present(await g.store.receipt(call.receipt_id), "receipt: of an accepted call").items
-    equal(item.warnings, two[:1], "receipt: warnings of a retried item")
+    (item,) = present(await g.store.receipt(call.receipt_id)).items
+    assert item.warnings == two[:1]
 
 
-async def finished_and_unknown_items_are_passed_over(g: Scratch) -> None:
+async def test_finished_and_unknown_items_are_passed_over(g: Scratch) -> None:
     """Terminal, deleted and unknown items stay as they are; the others of the call are written."""
     lease = await g.begun(*g.episodes(4))
     await g.move(lease, ItemState.COMPLETED, "e0")
@@ -118,12 +115,12 @@ async def finished_and_unknown_items_are_passed_over(g: Scratch) -> None:
     await g.move(lease, ItemState.EXTRACTED, "e0", "e1", "e2", "e3", "nobody", stage=b"x", now_ms=NOW + 9)
     rows = await g.items()
     wanted = [("e0", ItemState.COMPLETED), ("e1", ItemState.PARKED), ("e3", ItemState.EXTRACTED)]
-    equal([(r.uuid, r.state) for r in rows], wanted, "save_transitions: finished and unknown items")
-    equal(rows[1].reason, "unreadable", "save_transitions: reason of a finished item")
-    equal(await g.store.episode("e2", g.id), [], "save_transitions: a deleted item stays deleted")
+    assert [(r.uuid, r.state) for r in rows] == wanted
+    assert rows[1].reason == "unreadable"
+    assert await g.store.episode("e2", g.id) == []
 
 
-async def only_started_items_move(g: Scratch) -> None:
+async def test_only_started_items_move(g: Scratch) -> None:
     """Items that this lease has not started, or gave back by a failure, are passed over."""
     lease = await g.queued(g.episode("e1"), g.episode("e2"))
     await g.move(lease, ItemState.COMPLETED, "e1", "e2")
@@ -135,47 +132,48 @@ async def only_started_items_move(g: Scratch) -> None:
     await g.store.save_transitions(lease, moves)
     await g.move(lease, ItemState.COMPLETED, "e1", "e2", now_ms=NOW + 4)
     found = [(row.uuid, row.state, row.updated_ms) for row in await g.items()]
-    wanted = [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
-    equal(found, wanted, "save_transitions: items not started")
+    assert found == [("e1", ItemState.EXTRACT_FAILED, NOW + 2), ("e2", ItemState.COMPLETED, NOW + 4)]
 
 
-async def failures_park_and_revive(g: Scratch) -> None:
+async def test_failures_park_and_revive(g: Scratch) -> None:
     """PARKED is left only by retry_items; ACCEPTED by a transition gives the item back."""
     lease = await g.begun(g.episode("e1"))
     await g.move(lease, ItemState.EXTRACTED, "e1", stage=b"x")
     await g.move(lease, ItemState.ACCEPTED, "e1")
     item = await _item(g, "e1")
-    equal((item.state, item.stage), (ItemState.ACCEPTED, None), "save_transitions: back to ACCEPTED")
-    equal(item.suspect, False, "save_transitions: ACCEPTED unmarks started, so a lapse blames nobody")
+    assert (item.state, item.stage) == (ItemState.ACCEPTED, None)
+    assert item.suspect is False
 
 
-async def a_stale_lease_writes_nothing(g: Scratch) -> None:
+async def test_a_stale_lease_writes_nothing(g: Scratch) -> None:
     """LeaseLost after the group was claimed by another, or released; no item changed."""
     lost = await g.begun(g.episode("e1"), g.episode("e2"))
     held = await g.leased("worker-b")
     before = await g.items()
     moves = [Transition(uuid, ItemState.COMPLETED, NOW + 9) for uuid in ("e1", "e2")]
-    await refused(LeaseLost, g.store.save_transitions(lost, moves), "save_transitions: a stale lease")
-    equal(await g.items(), before, "save_transitions: items after a stale write")
+    with pytest.raises(LeaseLost):
+        await g.store.save_transitions(lost, moves)
+    assert await g.items() == before
     await g.started(held)
     await g.store.save_transitions(held, moves[:1])
     await g.store.release(held)
     before = await g.items()
-    await refused(LeaseLost, g.store.save_transitions(held, moves), "save_transitions: a released lease")
-    equal(await g.items(), before, "save_transitions: items after a late write")
+    with pytest.raises(LeaseLost):
+        await g.store.save_transitions(held, moves)
+    assert await g.items() == before
 
 
-async def transitions_leave_the_revision(g: Scratch) -> None:
+async def test_transitions_leave_the_revision(g: Scratch) -> None:
     """Only the graph's changes bump rev."""
     await g.accepted(g.episode("e1"))
     before = await g.head()
     lease = await g.working()
     await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
     await g.store.retry_items(g.id, None, NOW)
-    equal((await g.head()).rev, before.rev, "heads: rev after transitions and a retry")
+    assert (await g.head()).rev == before.rev
 
 
-async def work_is_counted_for_items_in_any_state(g: Scratch) -> None:
+async def test_work_is_counted_for_items_in_any_state(g: Scratch) -> None:
     """Beside a change of the graph or alone; nothing else of the items changes."""
     lease = await g.begun(*g.episodes(3))
     await g.move(lease, ItemState.COMPLETED, "e0")
@@ -186,7 +184,7 @@ async def work_is_counted_for_items_in_any_state(g: Scratch) -> None:
         await g.write(spent=spent, bumps_rev=False)
     wanted = {"e0": Usage(2, 40, 6), "e1": Usage(0, 10, 0)}
     after = tuple(replace(row, usage=row.usage + wanted.get(row.uuid, FREE)) for row in before)
-    equal(await g.items(), after, "list_items: with what was spent")
+    assert await g.items() == after
 
 
 async def _item(g: Scratch, uuid: str) -> QueuedItem:
@@ -201,4 +199,4 @@ async def _item(g: Scratch, uuid: str) -> QueuedItem:
         await g.move(lease, ItemState.COMPLETED, *[i.episode.uuid for i in items])
         seen += [i.episode.uuid for i in items]
         if not items:
-            raise ConformanceError(f"start_items: {uuid} is not among {seen}")
+            pytest.fail(f"{uuid} is not among {seen}")

@@ -1,4 +1,4 @@
-"""What checks are made of: episodes, entities, facts, deltas, and the steps that bring a group to a state."""
+"""What tests of stores are made of: episodes, facts, deltas, and the steps that bring a group to a state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid as uuids
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kgsvc.domain.model.delta import FactTombstone, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.graph import Entity, Episode, Fact, FactKind, Mention, Source
@@ -23,12 +23,18 @@ from kgsvc.domain.model.items import (
 )
 from kgsvc.domain.model.keys import content_hash, digest, fact_key, name_key, slot_of
 from kgsvc.domain.text import normalise
-from kgsvc.stores.conformance.expectations import ConformanceError, present
 from kgsvc.stores.protocol import Store
 
 NOW = 1_760_000_000_000  # 2025-10-09; checks count system time from here
 MANY = 100_000  # a limit that nothing in a check reaches
 HUGE = 1 << 40  # bytes, likewise
+_T = TypeVar("_T")
+
+
+def present(found: _T | None) -> _T:
+    """What must be there."""
+    assert found is not None
+    return found
 
 
 def episode(group_id: str, uuid: str, *, body: str | None = None, at: int = 0, **fields: Any) -> Episode:
@@ -69,12 +75,10 @@ async def accepted(store: Store, *episodes: Episode, **fields: Any) -> Accepted:
 
 async def answer(store: Store, call: AcceptBatch) -> Accepted:
     """The answer to one batch that must be accepted."""
-    results = await store.accept([call])
-    if len(results) != 1:
-        raise ConformanceError(f"accept: {len(results)} results for one batch")
-    if isinstance(results[0], Exception):
-        raise results[0]
-    return results[0]
+    (result,) = await store.accept([call])
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 async def head(store: Store, group_id: str) -> GroupHead:
@@ -96,8 +100,8 @@ async def work(store: Store, group_id: str, now_ms: int = NOW) -> GroupWork | No
 
 async def leased(store: Store, group_id: str, owner_id: str = "worker-a", now_ms: int = NOW) -> Lease:
     """A lease on a group that has work."""
-    seen = present(await work(store, group_id, now_ms), f"ready_groups: {group_id} has work")
-    return present(await store.claim(seen, owner_id, now_ms), f"claim of {group_id}, as just seen")
+    seen = present(await work(store, group_id, now_ms))
+    return present(await store.claim(seen, owner_id, now_ms))
 
 
 async def started(store: Store, lease: Lease, now_ms: int = NOW) -> list[str]:

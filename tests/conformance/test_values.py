@@ -1,7 +1,5 @@
 """Everything comes back as it was given: the ontology of a group, and values of every kind in every field."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,33 +7,31 @@ from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Evidence, FactKind, Polarity, RoleType, Source
 from kgsvc.domain.model.items import ItemState, Lease
 from kgsvc.domain.model.keys import name_key
-from kgsvc.stores.conformance.expectations import distinct, equal, expect
-from kgsvc.stores.conformance.samples import HUGE, MANY, NOW, Scratch, fact
 from kgsvc.stores.protocol import Store
+from tests.support.samples import HUGE, MANY, NOW, Scratch, fact
 
 
-async def an_ontology_is_kept_as_it_was_put(g: Scratch) -> None:
+async def test_an_ontology_is_kept_as_it_was_put(g: Scratch) -> None:
     """A later one replaces it; None takes it away; another group has its own."""
-    equal(await g.store.ontology(g.id), None, "ontology: none was put")
+    assert await g.store.ontology(g.id) is None
     for yaml in ("entity_types: []\n", "# コメント 🐍\r\n" + "x" * 65_000, ""):
         await g.store.put_ontology(g.id, yaml)
-        equal(await g.store.ontology(g.id), yaml, "ontology, as put")
-    equal(await g.store.ontology(g.sibling().id), None, "ontology of another group")
+        assert await g.store.ontology(g.id) == yaml
+    assert await g.store.ontology(g.sibling().id) is None
     for _ in range(2):
         await g.store.put_ontology(g.id, None)
-        equal(await g.store.ontology(g.id), None, "ontology after None")
+        assert await g.store.ontology(g.id) is None
 
 
-async def an_ontology_may_come_before_everything_else(g: Scratch) -> None:
+async def test_an_ontology_may_come_before_everything_else(g: Scratch) -> None:
     """The group need not exist, takes items afterwards, and counts as one that has content."""
     await g.store.put_ontology(g.id, "a")
-    expect(g.id in await g.store.group_ids(), "group_ids: a group with an ontology")
-    lease = await g.queued(g.episode("e1"))
-    expect(await _number(g.store, lease) > 0, "start_items: the ontology was put before")
-    equal(await g.store.ontology(g.id), "a", "ontology after items were accepted")
+    assert g.id in await g.store.group_ids()
+    assert await _number(g.store, await g.queued(g.episode("e1"))) > 0
+    assert await g.store.ontology(g.id) == "a"
 
 
-async def started_items_tell_the_ontologys_number(g: Scratch) -> None:
+async def test_started_items_tell_the_ontologys_number(g: Scratch) -> None:
     """0 where there never was one; another number after every put, also of the same text and of None."""
     lease = await g.queued(*g.episodes(4, step=1))
     numbers = [await _number(g.store, lease)]
@@ -44,31 +40,30 @@ async def started_items_tell_the_ontologys_number(g: Scratch) -> None:
         await g.store.put_ontology(g.id, yaml)
         numbers.append(await _number(g.store, lease, *begun))
         begun.append(f"e{len(begun)}")
-    distinct(numbers, "start_items: numbers of different ontologies")
-    equal(numbers, sorted(numbers), "start_items: numbers grow")
+    assert len(set(numbers)) == len(numbers)
+    assert numbers == sorted(numbers)
 
 
-async def an_ontology_goes_with_its_group(g: Scratch) -> None:
+async def test_an_ontology_goes_with_its_group(g: Scratch) -> None:
     """Its number does not come back."""
     await g.accepted(g.episode("e1"))
     await g.store.put_ontology(g.id, "a")
     before = await _number(g.store, await g.leased())
     await g.store.delete_group(g.id, NOW)
-    equal(await g.store.ontology(g.id), None, "ontology of a deleted group")
-    expect(g.id not in await g.store.group_ids(), "group_ids: nothing is left")
+    assert await g.store.ontology(g.id) is None
+    assert g.id not in await g.store.group_ids()
     await g.store.put_ontology(g.id, "b")
     await g.accepted(g.episode("e1"))
-    after = await _number(g.store, await g.leased())
-    expect(after > before, "start_items: the number after a deletion is a new one")
+    assert await _number(g.store, await g.leased()) > before
 
 
-async def an_ontology_changes_nothing_else(g: Scratch) -> None:
+async def test_an_ontology_changes_nothing_else(g: Scratch) -> None:
     """Neither the group's head nor who leases it."""
     lease = await g.queued(g.episode("e1"))
     before = await g.store.heads([g.id])
     await g.store.put_ontology(g.id, "a")
-    equal(await g.store.heads([g.id]), before, "heads")
-    equal(await g.store.renew([lease]), [g.id], "renew")
+    assert await g.store.heads([g.id]) == before
+    assert await g.store.renew([lease]) == [g.id]
 
 
 async def _number(store: Store, lease: Lease, *begun: str) -> int:
@@ -95,39 +90,37 @@ TIMES = (-62_135_596_800_000, -1, 0, 1, 2**31, 253_402_300_799_999)
 FAR = (-31_557_600_000_000_000, 31_557_600_000_000_000)  # a million years ago, and ahead
 
 
-async def any_text_is_kept(g: Scratch) -> None:
+async def test_any_text_is_kept(g: Scratch) -> None:
     """Bodies, names, roles and descriptions: every character as given, in every read."""
     made = [
         g.episode(f"e{n:02}", at=n, body=t, name=t, role=t, source_description=t) for n, t in enumerate(TEXTS)
     ]
-    result = await g.accepted(*made)
-    equal([i.name for i in result.items], list(TEXTS), "accept: names")
-    equal(await g.store.recent_episodes(g.id, 99), made, "recent_episodes: any text")
-    items = await g.store.start_items(await g.leased(), NOW, MANY, HUGE, ())
-    equal([i.episode for i in items], made, "start_items: any text")
+    assert [i.name for i in (await g.accepted(*made)).items] == list(TEXTS)
+    assert await g.store.recent_episodes(g.id, 99) == made
+    assert [i.episode for i in await g.store.start_items(await g.leased(), NOW, MANY, HUGE, ())] == made
 
 
-async def any_uuid_and_key_is_kept(g: Scratch) -> None:
+async def test_any_uuid_and_key_is_kept(g: Scratch) -> None:
     """Item uuids, receipt ids and idempotency keys are opaque texts."""
     for text in TEXTS:
         result = await g.accepted(g.episode(text), idempotency_key=text, operation=text)
         again = await g.accepted(g.episode(text), idempotency_key=text, operation=text)
-        equal(again.receipt_id, result.receipt_id, f"accept: replay of key {text!r}")
-        equal([i.uuid for i in again.items], [text], f"accept: replay of uuid {text!r}")
-        equal([e.uuid for e in await g.store.episode(text, g.id)], [text], f"episode: {text!r}")
-    equal(len(await g.store.recent_episodes(g.id, 99)), len(TEXTS), "recent_episodes: uuids kept apart")
+        assert again.receipt_id == result.receipt_id
+        assert [i.uuid for i in again.items] == [text]
+        assert [e.uuid for e in await g.store.episode(text, g.id)] == [text]
+    assert len(await g.store.recent_episodes(g.id, 99)) == len(TEXTS)
 
 
-async def uuids_are_compared_exactly(g: Scratch) -> None:
+async def test_uuids_are_compared_exactly(g: Scratch) -> None:
     """Case, accents and trailing spaces distinguish uuids."""
     uuids = ["e1", "E1", "e1 ", "\u00e91", "e\u03011"]
     result = await g.accepted(*[g.episode(uuid) for uuid in uuids])
-    equal([i.duplicate for i in result.items], [False] * 5, "accept: uuids that differ slightly")
+    assert [i.duplicate for i in result.items] == [False] * 5
     for uuid in uuids:
-        equal([e.uuid for e in await g.store.episode(uuid, g.id)], [uuid], "episode: exact uuid")
+        assert [e.uuid for e in await g.store.episode(uuid, g.id)] == [uuid]
 
 
-async def every_field_of_an_episode_is_kept(g: Scratch) -> None:
+async def test_every_field_of_an_episode_is_kept(g: Scratch) -> None:
     """All sources and roles; absent stays absent."""
     made = [
         g.episode("e1", source=Source.MESSAGE, role_type=RoleType.USER, role="Ada", name="n"),
@@ -139,12 +132,11 @@ async def every_field_of_an_episode_is_kept(g: Scratch) -> None:
     await g.accepted(*made)
     for one in made:
         (found,) = await g.store.episode(one.uuid, g.id)
-        equal(found, one, f"episode: {one.uuid}")
-        types = (type(found.source), type(found.role_type))
-        equal(types, (type(one.source), type(one.role_type)), f"episode: types of {one.uuid}")
+        assert found == one
+        assert (type(found.source), type(found.role_type)) == (type(one.source), type(one.role_type))
 
 
-async def large_bodies_are_kept(g: Scratch) -> None:
+async def test_large_bodies_are_kept(g: Scratch) -> None:
     """A body of 1 MiB and a stage of 1 MiB come back whole."""
     text = "é𝒳漢 a\n"
     body = (text * (2**20 // len(text.encode()) + 1)).encode()[: 2**20].decode(errors="ignore")
@@ -154,11 +146,11 @@ async def large_bodies_are_kept(g: Scratch) -> None:
     await g.started(lease)
     await g.move(lease, ItemState.EXTRACTED, "e1", stage=stage)
     (item,) = await g.due(lease)
-    equal(item.episode.body == body and item.stage == stage, True, "start_items: 1 MiB of body and stage")
-    equal((await g.store.recent_episodes(g.id, 1)) == [made], True, "recent_episodes: 1 MiB")
+    assert (item.episode.body == body and item.stage == stage) is True
+    assert ((await g.store.recent_episodes(g.id, 1)) == [made]) is True
 
 
-async def every_field_of_an_entity_is_kept(g: Scratch) -> None:
+async def test_every_field_of_an_entity_is_kept(g: Scratch) -> None:
     """Attributes of any JSON shape, labels in order, stamps; texts as given."""
     attributes: dict[str, Any] = {
         "int": 2**40, "neg": -1, "float": 0.1, "true": True, "none": None, "text": "𝒳 '\"\\", "": "empty key",
@@ -171,13 +163,12 @@ async def every_field_of_an_entity_is_kept(g: Scratch) -> None:
     )  # fmt: skip
     named = [g.entity(f"t{n}", f"{t} {n}", summary=t) for n, t in enumerate(TEXTS)]
     await g.write(entities=(full, *named))
-    equal(await g.store.entity("n1", g.id), [full], "entity: every field")
+    assert await g.store.entity("n1", g.id) == [full]
     view = await g.store.names(g.id, [name_key(e.name) for e in named])
-    found = {e.uuid: e for e in view.by_key.values()}
-    equal(found, {e.uuid: e for e in named}, "names: any text")
+    assert {e.uuid: e for e in view.by_key.values()} == {e.uuid: e for e in named}
 
 
-async def every_field_of_a_fact_is_kept(g: Scratch) -> None:
+async def test_every_field_of_a_fact_is_kept(g: Scratch) -> None:
     """All fields of a fact, full and empty, by fact, slots, dump and changes."""
     ada, bob = g.entity("n1", "Ada"), g.entity("n2", "Bób 😀")
     full = fact(
@@ -192,39 +183,39 @@ async def every_field_of_a_fact_is_kept(g: Scratch) -> None:
     bare = fact("f2", ada, bob, "bare", kind=FactKind.EVENT, polarity=Polarity.DENIES)
     await g.write(entities=(ada, bob), facts=(full, bare))
     for one in (full, bare):
-        equal(await g.store.fact(one.uuid, g.id), [one], f"fact: every field of {one.uuid}")
-        equal(list((await g.store.slots(g.id, [one.slot])).facts), [one], f"slots: fields of {one.uuid}")
-    equal((await g.store.dump(g.id)).facts, (full, bare), "dump: every field")
+        assert await g.store.fact(one.uuid, g.id) == [one]
+        assert list((await g.store.slots(g.id, [one.slot])).facts) == [one]
+    assert (await g.store.dump(g.id)).facts == (full, bare)
     changed = sorted((f.fact for f in (await g.store.changes(g.id, 0, 9)).facts), key=lambda f: f.uuid)
-    equal(changed, [full, bare], "changes: every field")
+    assert changed == [full, bare]
     (found,) = await g.store.fact("f1", g.id)
-    equal((type(found.kind), type(found.polarity)), (FactKind, Polarity), "fact: types of kind and polarity")
+    assert (type(found.kind), type(found.polarity)) == (FactKind, Polarity)
 
 
-async def any_time_is_kept(g: Scratch) -> None:
+async def test_any_time_is_kept(g: Scratch) -> None:
     """Reference times from year 1 to 9999, in order; fact times a million years away do no harm."""
     made = [g.episode(f"e{n}", reference_ms=ms) for n, ms in enumerate(TIMES)]
     await g.accepted(*reversed(made))
-    equal(await g.store.recent_episodes(g.id, 99), made, "recent_episodes: any time")
-    equal(await g.started(await g.leased()), [e.uuid for e in made], "start_items: any time")
+    assert await g.store.recent_episodes(g.id, 99) == made
+    assert await g.started(await g.leased()) == [e.uuid for e in made]
     ada = g.entity("n1", "Ada", created_ms=TIMES[0])
     facts = [
         fact(f"f{n}", ada, ada, valid_ms=ms, invalid_ms=ms + 1, expired_ms=max(ms, 0))
         for n, ms in enumerate((*TIMES, *FAR))
     ]
     await g.write(entities=(ada,), facts=tuple(facts))
-    equal((await g.store.dump(g.id)).facts, tuple(facts), "dump: facts of any time")
+    assert (await g.store.dump(g.id)).facts == tuple(facts)
 
 
-async def long_fields_are_kept(g: Scratch) -> None:
+async def test_long_fields_are_kept(g: Scratch) -> None:
     """Texts at the limits of the service: names 512, facts 2,048, summaries 4,096, attributes 64 KiB."""
     ada = g.entity("u" * 128, "名" * 512, summary="𝒳" * 4_096, attributes={"k": "v" * 65_000})
     long = fact("f" * 128, ada, ada, "漢" * 2_048, keywords=tuple(f"keyword {n}" for n in range(200)))
     long = replace(long, episodes=tuple(f"e{n:0100}" for n in range(500)))
     await g.write(entities=(ada,), facts=(long,))
-    equal(await g.store.entity(ada.uuid, g.id), [ada], "entity: long fields")
-    equal(await g.store.fact(long.uuid, g.id), [long], "fact: long fields")
+    assert await g.store.entity(ada.uuid, g.id) == [ada]
+    assert await g.store.fact(long.uuid, g.id) == [long]
     reason = "r" * 2_000
     await g.parked(g.episode("e1"), reason=reason)
     (row,) = await g.items()
-    equal(row.reason, reason, "list_items: a long reason")
+    assert row.reason == reason

@@ -1,0 +1,48 @@
+"""Which tests `make test` runs, by the marker `quick`; `make test-all` runs all. tests/README.md says why."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.neo4j_fixture import NEO4J_LABELS
+
+TESTS = Path(__file__).resolve().parents[1]
+# A folder, a file or a test below tests/. Of what both name, the longer name decides.
+QUICK = (
+    "unit", "conformance", "property", "acceptance",
+    "integration/api", "integration/embedded", "integration/jobs",
+    "integration/test_collection.py", "integration/test_rankings.py", "integration/test_truth.py",
+    "integration/test_values.py", "integration/cli/test_own_processes.py::test_the_demo",
+)  # fmt: skip
+LONG = (  # start and kill processes, fill large groups
+    "acceptance/test_clear_all.py", "acceptance/test_cold_searches.py",
+    "acceptance/test_cross_encoder.py", "acceptance/test_damaged_answers.py", "acceptance/test_erasure.py",
+    "acceptance/test_grpcurl.py", "acceptance/test_locomo.py", "acceptance/test_mixed_embeddings.py",
+    "acceptance/test_ontologies.py", "acceptance/test_page_citations.py", "acceptance/test_quotas.py",
+    "acceptance/test_tenants.py", "integration/embedded/test_processes.py",
+)  # fmt: skip
+
+
+def is_quick(node: str) -> bool:
+    """Whether a test not marked `slow` is, by its node below tests/ (`faults/test_drain.py::test_x`)."""
+    if any(label in node for label in NEO4J_LABELS):
+        return False
+    named = [name for name in (*QUICK, *LONG) if node.startswith(name)]
+    return bool(named) and max(named, key=len) in QUICK
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what is quick, and what needs a Neo4j."""
+    node = item.nodeid.removeprefix("tests/")
+    if node.startswith("integration/neo4j") or any(label in node for label in NEO4J_LABELS):
+        item.add_marker(pytest.mark.neo4j)
+    elif is_quick(node) and item.get_closest_marker("slow") is None:
+        item.add_marker(pytest.mark.quick)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Modules without a quick test are not even imported by `make test`."""
+    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+        return None
+    node = collection_path.relative_to(TESTS).as_posix()
+    return True if not is_quick(node) and not any(name.startswith(node) for name in QUICK) else None
