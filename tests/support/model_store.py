@@ -10,7 +10,7 @@ from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
 from kgsvc.domain.names.similarity import search_terms
-from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
+from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, GroupSize, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -179,6 +179,12 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     async def group_ids(self) -> list[str]:
         with_content = {n for n, g in self._groups.items() if g.items or g.entities or g.ontology is not None}
         return sorted(with_content)
+
+    async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
+        there = [self._groups[name] for name in await self.group_ids() if first <= name < end][:limit]
+        return [
+            GroupSize(g.group_id, len(g.items), len(g.entities), len(g.facts), g.last_ms) for g in there
+        ]
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         group = self._group(group_id)

@@ -45,7 +45,7 @@ from kgsvc.stores.embedded.schema import (
     VALUES_SINCE,
 )
 from kgsvc.stores.embedded.writer import reading, writing
-from kgsvc.stores.protocol import StoreInfo
+from kgsvc.stores.protocol import GroupSize, StoreInfo
 
 _BATCH = 300
 
@@ -266,6 +266,22 @@ def _has_content(db: apsw.Connection, gid: int) -> bool:
     return bool(row[0])
 
 
+def _group_sizes(db: apsw.Connection, first: str, end: str, limit: int) -> list[GroupSize]:
+    sql = """
+        SELECT g.group_id, (SELECT count(*) FROM episodes WHERE gid = g.gid),
+            (SELECT count(*) FROM entities WHERE gid = g.gid), (SELECT count(*) FROM facts WHERE gid = g.gid),
+            g.last_ms
+        FROM groups g
+        WHERE g.group_id >= ? AND g.group_id < ? AND (
+            EXISTS (SELECT 1 FROM episodes WHERE gid = g.gid)
+            OR EXISTS (SELECT 1 FROM entities WHERE gid = g.gid)
+            OR EXISTS (SELECT 1 FROM ontologies WHERE gid = g.gid)
+        )
+        ORDER BY g.group_id LIMIT ?
+        """
+    return [GroupSize(*row) for row in all_rows(db, sql, (first, end, limit))]
+
+
 def _put_ontology(db: apsw.Connection, group_id: str, yaml: str | None) -> None:
     gid = make_group(db, group_id).gid
     if yaml is None:
@@ -286,6 +302,7 @@ class EmbeddedAdmin(EmbeddedErasures):
     keyed = writing(_keyed)
     info = reading(_info)
     group_ids = reading(_group_ids)
+    group_sizes = reading(_group_sizes)
     put_ontology = writing(_put_ontology)
     ontology = reading(_ontology)
 
