@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import ask, expect_group
+from kgsvc.cli.client import ask
+from kgsvc.cli.groups import expect_group
 from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import time_of, timestamp
 from kgsvc.cli.show import print_facts, print_hits

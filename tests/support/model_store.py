@@ -182,9 +182,7 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
 
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
         there = [self._groups[name] for name in await self.group_ids() if first <= name < end][:limit]
-        return [
-            GroupSize(g.group_id, len(g.items), len(g.entities), len(g.facts), g.last_ms) for g in there
-        ]
+        return [GroupSize(g.group_id, len(g.items), len(g.entities), len(g.facts), g.last_ms) for g in there]
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         group = self._group(group_id)

@@ -1,4 +1,4 @@
-"""DeleteGroup, ClearAll, GetErasure, ListGroups; PutOntology and GetOntology: the types of a group (spec 000)."""
+"""DeleteGroup, ClearAll, GetErasure, ListGroups; PutOntology and GetOntology: types of a group (spec 000)."""
 
 from __future__ import annotations
 
