@@ -297,6 +297,13 @@ class AdminStore(Protocol):
     async def info(self) -> StoreInfo:
         """Reach the engine once and name it."""
 
+    async def bad_indexes(self) -> list[str]:
+        """Names of indexes (and tables) that its schema wants and that are missing or not ready."""
+
+    async def clock_ms(self) -> int:
+        """The time by the store's clock; in this process the time now or of the newest change, whichever is
+        later."""
+
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         """Bump the epoch, then remove episodes, edges, nodes, vectors, names, tombstones, receipts' content,
         idempotency keys; unfinished items end without content. The group's reads are empty from the first

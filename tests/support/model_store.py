@@ -151,6 +151,12 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     async def info(self) -> StoreInfo:
         return StoreInfo("model", "1", 1)
 
+    async def bad_indexes(self) -> list[str]:
+        return []
+
+    async def clock_ms(self) -> int:
+        return max((group.last_ms for group in self._groups.values()), default=0)
+
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         old = self._groups.get(group_id)
         items = len(old.items) if old else 0

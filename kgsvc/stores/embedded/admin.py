@@ -251,6 +251,22 @@ def _info(db: apsw.Connection) -> StoreInfo:
     return StoreInfo("embedded", f"SQLite {apsw.sqlite_lib_version()}", version)
 
 
+def _bad_indexes(db: apsw.Connection) -> list[str]:
+    """Compared with a database that the migrations make anew in memory."""
+    made = apsw.Connection(":memory:")
+    for migration in MIGRATIONS:
+        made.execute(migration)
+    named = "SELECT name FROM main.sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
+    missing = {str(name) for name in column(made, named)} - set(column(db, named))
+    made.close()
+    return sorted(missing)
+
+
+def _clock_ms(db: apsw.Connection) -> int:
+    sql = "SELECT max(CAST(unixepoch('subsec') * 1000 AS INTEGER), coalesce(max(last_ms), 0)) FROM groups"
+    return int(one_row(db, sql)[0])
+
+
 def _group_ids(db: apsw.Connection) -> list[str]:
     rows = all_rows(db, "SELECT group_id, gid FROM groups ORDER BY group_id")
     return [group_id for group_id, gid in rows if _has_content(db, gid)]
@@ -301,6 +317,8 @@ class EmbeddedAdmin(EmbeddedErasures):
 
     keyed = writing(_keyed)
     info = reading(_info)
+    bad_indexes = reading(_bad_indexes)
+    clock_ms = reading(_clock_ms)
     group_ids = reading(_group_ids)
     group_sizes = reading(_group_sizes)
     put_ontology = writing(_put_ontology)

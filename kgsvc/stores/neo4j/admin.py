@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import LiteralString
 
 from neo4j import Query
@@ -43,6 +44,10 @@ _KEYED: LiteralString = """
     SET s.digest_key = coalesce(s.digest_key, CASE WHEN g IS NULL THEN $p.fingerprint ELSE 0 END)
     RETURN s.digest_key
     """
+_INDEXES: LiteralString = "SHOW INDEXES YIELD name, state RETURN name, state"
+_CLOCK: LiteralString = "RETURN datetime().epochMillis"
+_MADE = re.compile(r"CREATE (?:FULLTEXT |VECTOR )?(?:INDEX|CONSTRAINT) (\w+)")
+_DROPPED = re.compile(r"DROP (?:INDEX|CONSTRAINT) (\w+)")
 _AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(3600)"
 _ENGINE: LiteralString = (
     "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'"
@@ -247,6 +252,15 @@ class Admin(Upgrading, Erasures):
         ((version,),) = await self._run(_ENGINE)
         schema = await self._run(_SCHEMA_VERSION)
         return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
+
+    async def bad_indexes(self) -> list[str]:
+        steps = "\n".join([BOOTSTRAP, *(step for steps in MIGRATIONS for step in steps)])
+        wanted = set(_MADE.findall(steps)) - set(_DROPPED.findall(steps))
+        states = {row[0]: row[1] for row in await self._run(_INDEXES)}
+        return sorted(name for name in wanted if states.get(name) != "ONLINE")
+
+    async def clock_ms(self) -> int:
+        return int((await self._run(_CLOCK))[0][0])
 
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         async def close(tx: Tx) -> list[Row]:
