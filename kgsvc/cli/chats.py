@@ -251,11 +251,9 @@ def _parts(content: Any, name: str) -> str:
     for number, part in enumerate(content):
         if isinstance(part, str):
             texts.append(part)
-        elif "text" in _object(part, f"{name}[{number}]") and part.get("type") in {
-            None,
-            "text",
-            "input_text",
-        }:
+            continue
+        kind = _object(part, f"{name}[{number}]").get("type")
+        if "text" in part and kind in (None, "text", "input_text"):
             texts.append(_text(part["text"], f"{name}[{number}].text"))
     return "\n".join(text.strip() for text in texts if text.strip())
 
@@ -288,10 +286,8 @@ def _chatgpt(message: dict[str, Any], title: Any, began: Any) -> Said | None:
     author = _object(message.get("author"), "author")
     content = _object(message.get("content"), "content")
     hidden = (message.get("metadata") or {}) if isinstance(message.get("metadata"), dict | None) else {}
-    spoken = content.get("content_type") in ("text", "multimodal_text") and message.get("recipient") in {
-        None,
-        "all",
-    }
+    to_all = message.get("recipient") in (None, "all")  # else it calls a tool
+    spoken = to_all and content.get("content_type") in ("text", "multimodal_text")
     if author.get("role") in _SILENT or hidden.get("is_visually_hidden_from_conversation") or not spoken:
         return None
     parts = content.get("parts")

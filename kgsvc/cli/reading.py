@@ -165,6 +165,7 @@ def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
     """The items of a table whose first row names the columns, by their lines. Raises Failure."""
     text = TextIOWrapper(source, "utf-8-sig", newline="")
     rows = csv.DictReader(text, strict=True)
+    place = source.tell if source.seekable() else lambda: 0  # of a pipe nobody knows how much is to come
     try:
         header = rows.fieldnames or ()
         if not chats.columns and not {"content", "body"} & set(header):
@@ -174,19 +175,19 @@ def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
             raise Failure(
                 f"{chats.origin} has no column {missing[0]!r} (--map); it has {', '.join(header)[:400]}"
             )
-        before = source.tell()
+        before = place()
         for row in rows:
-            size, before = max(0, source.tell() - before), source.tell()
+            size, before = place() - before, place()
             if None in row or None in row.values():
                 problem = f"has {'more' if None in row else 'fewer'} fields than the first line"
-                yield BadLine(rows.line_num, size, problem)
+                yield BadLine(rows.reader.line_num, size, problem)
                 continue
             given = {name: value for name, value in row.items() if value}
-            yield from _read(rows.line_num, size, _taken(row if chats.columns else given, chats))
+            yield from _read(rows.reader.line_num, size, _taken(row if chats.columns else given, chats))
     except UnicodeDecodeError:
-        yield BadLine(rows.line_num + 1, 0, "is not UTF-8; what comes behind it is not read")
+        yield BadLine(rows.reader.line_num + 1, 0, "is not UTF-8; what comes behind it is not read")
     except csv.Error as error:
-        yield BadLine(rows.line_num, 0, f"is not CSV: {error}; what comes behind it is not read")
+        yield BadLine(rows.reader.line_num, 0, f"is not CSV: {error}; what comes behind it is not read")
 
 
 def _read(line: int, size: int, taken: Iterator[Taken]) -> Iterator[Read]:

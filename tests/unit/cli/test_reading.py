@@ -98,7 +98,7 @@ def test_times_with_another_zone_are_converted() -> None:
     ("value", "problem"),
     [
         ([1], "is not a JSON object"),
-        ({"uuid": "u"}, "is neither a message (role_type, content, timestamp) nor an episode"),
+        ({"uuid": "u"}, "is nothing that ingest knows: a message (role_type, content, timestamp), a chat"),
         (MESSAGE | {"body": "x"}, "body is not a field of a message"),
         (EPISODE | {"group_id": "g"}, "group_id is not a field of a episode"),
         (EPISODE | {"source": "pdf"}, "source must be one of text, json, message"),
