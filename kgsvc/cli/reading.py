@@ -18,7 +18,6 @@ from typing import IO, Any
 
 from kgsvc.cli import slack
 from kgsvc.cli.chats import NAMESPACE, Bad, Chats, Item, PassedOver, Taken, time_of, timestamp
-from kgsvc.cli.options import Failure
 from kgsvc.documents.reading.formats import SUFFIXES
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
 from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
@@ -71,10 +70,11 @@ def _kind(path: Path) -> str | None:
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    if slack.is_export(folder):
-        yield from slack.days(folder)
-        return
     for place, folders, names in os.walk(folder):  # the files of a folder before those of its folders
+        if slack.is_export(Path(place)):
+            folders.clear()
+            yield from slack.days(Path(place))
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
@@ -162,19 +162,14 @@ def read_json(source: IO[bytes], chats: Chats | None = None, day: Path | None = 
 
 
 def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
-    """The items of a table whose first row names the columns, by their lines. Raises Failure."""
+    """The items of a table whose first row names the columns, by their lines."""
     text = TextIOWrapper(source, "utf-8-sig", newline="")
     rows = csv.DictReader(text, strict=True)
     place = source.tell if source.seekable() else lambda: 0  # of a pipe nobody knows how much is to come
     try:
-        header = rows.fieldnames or ()
-        if not chats.columns and not {"content", "body"} & set(header):
-            columns = ", ".join(header)[:400]
-            raise Failure(f"{chats.origin} has the columns {columns}: name what they are, as in {EXAMPLE}")
-        if missing := [theirs for theirs in chats.columns.values() if theirs not in header]:
-            raise Failure(
-                f"{chats.origin} has no column {missing[0]!r} (--map); it has {', '.join(header)[:400]}"
-            )
+        if problem := _unknown(rows.fieldnames or (), chats.columns):
+            yield BadLine(1, 0, problem)
+            return
         before = place()
         for row in rows:
             size, before = place() - before, place()
@@ -188,6 +183,15 @@ def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
         yield BadLine(rows.reader.line_num + 1, 0, "is not UTF-8; what comes behind it is not read")
     except csv.Error as error:
         yield BadLine(rows.reader.line_num, 0, f"is not CSV: {error}; what comes behind it is not read")
+
+
+def _unknown(header: Sequence[str], columns: Mapping[str, str]) -> str | None:
+    """What is wrong with the names of a table's columns."""
+    if missing := [theirs for theirs in columns.values() if theirs not in header]:
+        return f"there is no column {missing[0]!r} (--map); there are {', '.join(header)[:400]}"
+    if columns or {"content", "body"} & set(header):
+        return None
+    return f"the columns are {', '.join(header)[:400]}: name what they are, as in {EXAMPLE}"
 
 
 def _read(line: int, size: int, taken: Iterator[Taken]) -> Iterator[Read]:
