@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 
 import click
@@ -27,7 +28,6 @@ from kgsvc.v1.types_pb2 import EntityNode, Episode, FactResult
 
 _LOOKED_AT = 50  # entities with such words in their names
 _FACTS = 500
-_NEAR = 3
 
 
 @click.command("entity")
@@ -52,8 +52,8 @@ async def _show(client: Client, name: str, group: str, as_json: bool) -> None:
         try:
             now = await _entity(service, uuid, group, everything=False)
         except Failure as error:
-            near = ", ".join(repr(printable(node.name)) for node in found[:_NEAR])
-            likely = f"; alike are {near}" if near else ""
+            near = difflib.get_close_matches(name, [node.name for node in found])
+            likely = f"; alike are {', '.join(repr(printable(each)) for each in near)}" if near else ""
             raise Failure(f"no entity of {group!r} is called {name!r}{likely}") from error
         ever = await _entity(service, uuid, group, everything=True)
     current = {fact.uuid for fact in now.facts}

@@ -43,7 +43,7 @@ async def _list(client: Client, as_json: bool) -> None:
             sizes = f"{group.episodes:>9,} {group.entities:>9,} {group.facts:>9,}"
             click.echo(f"{sizes}  {changed:<20}  {printable(group.group_id)}")
     if not as_json:
-        click.echo(f"{count} groups", err=True)
+        click.echo(f"{count} {'group' if count == 1 else 'groups'}", err=True)
 
 
 async def groups(service: Service, page_size: int | None = None) -> AsyncIterator[GroupSummary]:

@@ -210,7 +210,7 @@ async def test_shells_complete_commands_and_options() -> None:
         assert done.code == 0, done.err
         assert part in done.out
         assert "_KGSVC_COMPLETE" in done.out
-    assert await completed("kgsvc de") == ["delete"]
+    assert await completed("kgsvc de") == ["demo", "delete"]
     assert await completed("kgsvc delete ") == ["document", "episode", "fact", "group"]
     assert "--group" in await completed("kgsvc search --g")
     assert (await kgsvc("completion", "csh")).code == 2

@@ -45,7 +45,8 @@ async def test_a_folder_of_every_format_goes_in_once(talk: Talker, folder: Path)
     ]
     assert "m-user" in await told(talk)
     assert "m-left" not in await told(talk)
-    found = (await talk("search", "Where does everybody work and live?", *GROUP, "--json")).json["facts"]
+    asked = ("search", "Who works at Acme? Who lives in Oslo and Vienna?", *GROUP, "--max-facts", "50")
+    found = (await talk(*asked, "--json")).json["facts"]
     known = {(fact["source_name"], fact["name"], fact["target_name"]) for fact in found}
     assert known >= {
         ("Ann Berg", "WORKS_AT", "Acme"),
