@@ -110,7 +110,7 @@ def plain(text: str, known: Mapping[str, str]) -> str:
         target, label = mark.groups()
         match target[0]:
             case "@":
-                return f"@{known.get(target[1:], label or target[1:])}"
+                return known.get(target[1:], label or target[1:])
             case "#":
                 return f"#{label or target[1:]}"
             case "!":

@@ -191,7 +191,7 @@ def slack(folder: Path) -> Path:
         },
         {
             "type": "message",
-            "text": "<!here> Ann Berg lives in Oslo, says <#C1|general>.",
+            "text": "Ann Berg lives in Oslo. <!here>, more in <#C1|general>.",
             "user": "U2",
             "ts": f"{JAN + 60}.000300",
             "thread_ts": f"{JAN}.000200",

@@ -301,10 +301,10 @@ def test_the_days_of_a_slack_export_are_read_with_the_names_of_people(export: Pa
     assert [seen(each) for each in messages(first)] == [
         (
             "Ann Berg",
-            "I work at Acme & Sons with @Ben Lind, see the site (https://acme.example).",
+            "I work at Acme & Sons with Ben Lind, see the site (https://acme.example).",
             "2025-01-01T00:00:00.000200Z",
         ),
-        ("Ben Lind", "@here Ann Berg lives in Oslo, says #general.", "2025-01-01T00:01:00.000300Z"),
+        ("Ben Lind", "Ann Berg lives in Oslo. @here, more in #general.", "2025-01-01T00:01:00.000300Z"),
     ]
     assert [each.source_description for each in messages(first)] == [
         "Slack #general",
