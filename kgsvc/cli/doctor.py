@@ -28,9 +28,9 @@ from kgsvc.models.protocol import Embedder
 from kgsvc.stores.protocol import Store
 from kgsvc.stores.search_protocol import FactsAsked
 
-CHECK_S = 20.0  # for one check, as long as there is time left
-ALL_S = 50.0
-_GROUP = f"{SCRATCH}check"  # always the same, so that not even its name is left behind each time
+CHECK_S = 30.0  # for one check, as long as there is time left
+ALL_S = 45.0  # from then on a second for each
+_GROUP = f"{SCRATCH}check"  # always the same: of a deleted group an empty record stays, so of all runs one
 _FACT, _ENDS = "looked-for", ("doctor", "sentence")
 _SAID = "kgsvc doctor looks for this sentence"
 _APART_MS = 2_000  # clocks that differ by more make facts begin at wrong times
