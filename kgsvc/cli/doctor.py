@@ -145,7 +145,7 @@ async def _kept(loaded: Loaded) -> tuple[str, None]:
             raise Fault(f"{path} cannot be read: {error.strerror}", name) from error
         if everybody:
             raise Fault(f"everybody can read {path}, which holds a secret", f"that: `chmod 600 {path}`")
-    return f"of {len(named)} files with secrets everybody can read none", None
+    return f"no file that holds a secret can be read by everybody ({len(named)} looked at)", None
 
 
 def _place(settings: Settings) -> str:
