@@ -173,7 +173,7 @@ async def _examine_store(settings: Settings, findings: Findings) -> None:
         if await findings.look("schema", _schema(settings, store), place) is None:
             return
         await findings.look("indexes", _indexes(store), place)
-        await findings.look("write", _written(store), place)
+        await findings.look("write", try_writes(store), place)
         await findings.look("clock", _clock(store), "the clocks of both machines: keep them by NTP")
     finally:
         await store.close()
@@ -233,7 +233,7 @@ async def _indexes(store: Store) -> tuple[str, bool]:
     return "all there and online", True
 
 
-async def _written(store: Store) -> tuple[str, bool]:
+async def try_writes(store: Store) -> tuple[str, bool]:
     """A fact is written, found by its words and deleted with all that came with it."""
     began, now_ms = time.perf_counter(), time.time_ns() // 1_000_000
     if await _left(store):  # by a doctor that was stopped
