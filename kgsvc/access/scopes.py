@@ -55,6 +55,28 @@ def scopes_of(given: object) -> dict[str, Right]:
     return scopes
 
 
+def spans(scopes: Scopes) -> list[tuple[str, str]]:
+    """Where groups lie that are reached: from a first name on and before a second one, sorted and apart."""
+    found: list[tuple[str, str]] = []
+    for first, end in sorted(map(_span, scopes)):
+        if not found or first >= found[-1][1]:
+            found.append((first, end))
+    return found
+
+
+def _span(pattern: str) -> tuple[str, str]:
+    if pattern == EVERY_GROUP:
+        return "", chr(0x10FFFF)  # no character, so that no text begins with it
+    if pattern.endswith(DELIMITERS):
+        return pattern, pattern[:-1] + chr(ord(pattern[-1]) + 1)
+    return pattern, next_after(pattern)
+
+
+def next_after(group_id: str) -> str:
+    """The name that comes next in the order of code points."""
+    return group_id + "\0"
+
+
 def covers(pattern: str, group_id: str) -> bool:
     """Whether a pattern reaches a group."""
     if pattern in {EVERY_GROUP, group_id}:

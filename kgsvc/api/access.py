@@ -34,6 +34,7 @@ RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "Ask", "GetEpisodes"), Right.READ),
     **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetRelation", "GetFactHistory"), Right.READ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
+    "ListGroups": Right.READ,
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
     **dict.fromkeys(("AddDocuments", "StreamDocuments", "DeleteDocument"), Right.WRITE),
     **dict.fromkeys(("GetDocument", "ListDocuments"), Right.READ),

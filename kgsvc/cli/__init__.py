@@ -1,4 +1,4 @@
-"""The command `kgsvc`: one file for each command; all but serve, demo and doctor only talk gRPC."""
+"""The command `kgsvc`: one file for each command; docs/commands.md names those that do not talk gRPC."""
 
 import os
 

@@ -8,7 +8,8 @@ import click
 import grpc.aio
 
 from kgsvc.cli import options
-from kgsvc.cli.client import accepted, connect, expect_group
+from kgsvc.cli.client import accepted, connect
+from kgsvc.cli.groups import expect_group
 from kgsvc.cli.show import as_dict, day, place_of, print_json, printable
 from kgsvc.config import Client, Settings
 from kgsvc.v1.retrieval_pb2 import (

@@ -15,8 +15,6 @@ from google.protobuf.message import Message
 from kgsvc.cli.options import Failure
 from kgsvc.config import Client, is_loopback
 from kgsvc.v1 import admin_pb2_grpc, envelope_pb2, ingestion_pb2_grpc, retrieval_pb2_grpc
-from kgsvc.v1.ingestion_pb2 import ListItemsInput, ListItemsRequest
-from kgsvc.v1.retrieval_pb2 import GetEpisodesInput, GetEpisodesRequest
 
 if TYPE_CHECKING:
     from kgsvc.v1.admin_pb2_grpc import AdminServiceAsyncStub
@@ -85,18 +83,6 @@ async def ask(client: Client, method: Method[R], request: Message) -> R:
     """The answer to one call on a channel of its own. Raises Failure."""
     async with connect(client) as service:
         return await service.call(method(service), request)
-
-
-async def expect_group(client: Client, group_id: str) -> None:
-    """Called where a group gave nothing: one that never got an episode is likely a mistyped name. Raises
-    Failure."""
-    async with connect(client) as service:
-        items = ListItemsInput(group_id=group_id, page_size=1)
-        listed = await service.call(service.ingestion.ListItems, ListItemsRequest(input=items))
-        last = GetEpisodesInput(group_id=group_id, last_n=1)
-        kept = await service.call(service.retrieval.GetEpisodes, GetEpisodesRequest(input=last))
-    if not listed.output.items and not kept.output.episodes:
-        raise Failure(f"the group {group_id!r} has no episodes: is its name right?")
 
 
 def _channel(client: Client, options: list[tuple[str, Any]]) -> grpc.aio.Channel:

@@ -14,7 +14,7 @@ import click
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect
 from kgsvc.cli.options import Failure
-from kgsvc.cli.reading import BadLine, Record, read_json_lines
+from kgsvc.cli.reading import Read, Record, read_json_lines
 from kgsvc.cli.search import messages_of
 from kgsvc.cli.show import validity
 from kgsvc.cli.upload import Upload, follow
@@ -77,7 +77,7 @@ async def _demo(settings: Settings) -> None:
             await _remember(service)
 
 
-def _conversation() -> tuple[list[Record | BadLine], list[Record | BadLine]]:
+def _conversation() -> tuple[list[Read], list[Read]]:
     """The sample conversation, before and after the pause."""
     with files("kgsvc.cli").joinpath("data", CONVERSATION).open("rb") as source:
         records = list(read_json_lines(source))
@@ -86,7 +86,7 @@ def _conversation() -> tuple[list[Record | BadLine], list[Record | BadLine]]:
     return records[:cut], records[cut:]
 
 
-async def _tell(service: Service, records: list[Record | BadLine]) -> None:
+async def _tell(service: Service, records: list[Read]) -> None:
     _title("Sending a conversation: StreamEpisodes, then WatchReceipt until all of it is in the graph")
     upload = Upload(service, GROUP, Limits().payload_bytes, lambda _: None)
     outcome = await upload.run(iter(records))

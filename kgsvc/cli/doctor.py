@@ -1,21 +1,49 @@
-"""`kgsvc doctor`."""
+"""`kgsvc doctor`: whether a service would work here, in a minute and a page."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
+import stat
+import tempfile
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from kgsvc.cli import options
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
-from kgsvc.config import Loaded, Settings, describe
+from kgsvc.config import KEYS, ConfigError, Loaded, Settings, describe
+from kgsvc.domain.errors import KgError, ModelUnavailable
+from kgsvc.domain.model.delta import GraphDelta, Guard
+from kgsvc.domain.model.graph import Entity, Fact, FactKind
+from kgsvc.domain.model.items import SCRATCH
+from kgsvc.domain.model.keys import fact_key, name_key, slot_of
+from kgsvc.domain.text import tokens
+from kgsvc.models.protocol import Embedder
+from kgsvc.stores.protocol import Store
+from kgsvc.stores.search_protocol import FactsAsked
 
-CHECK_S = 60.0  # for one check
+CHECK_S = 30.0  # for one check, as long as there is time left
+ALL_S = 45.0  # from then on a second for each
+_GROUP = f"{SCRATCH}check"  # always the same: of a deleted group an empty record stays, so of all runs one
+_FACT, _ENDS = "looked-for", ("doctor", "sentence")
+_SAID = "kgsvc doctor looks for this sentence"
+_APART_MS = 2_000  # clocks that differ by more make facts begin at wrong times
+_FREE_BYTES = 1024**3
+_FILES = ("server.tls_key", "client.tls_key", "access.file", "store.digest_key")  # that hold a secret
+T = TypeVar("T")
+
+
+class Fault(KgError):
+    """What is wrong, and what to change."""
+
+    def __init__(self, problem: str, change: str) -> None:
+        super().__init__(f"{problem} (change {change})")
 
 
 @dataclass(slots=True)
@@ -23,24 +51,38 @@ class Findings:
     """What was looked at. `on_line` gets each line for people as soon as it is known."""
 
     on_line: Callable[[str], None]
-    facts: dict[str, Any] = field(default_factory=dict)
     checks: list[dict[str, Any]] = field(default_factory=list)
+    until: float = field(default_factory=lambda: time.monotonic() + ALL_S)
 
-    def fact(self, name: str, value: str) -> None:
-        """Something worth knowing."""
-        self.facts[name] = value
-        self.on_line(f"{name:<14} {value}")
-
-    def checked(self, name: str, problem: str | None) -> None:
-        """A check that passed (no problem) or failed. Only what failed has a line."""
-        self.checks.append({"check": name, "ok": problem is None, "problem": problem})
-        if problem is not None:
-            self.on_line(f"  FAIL {name}: {problem}")
+    def add(self, name: str, found: str, ok: bool) -> None:
+        """A check that passed or failed, and what it found."""
+        self.checks.append({"check": name, "ok": ok, "found": found})
+        self.on_line(f"{'ok  ' if ok else 'FAIL'}  {name:<12}  {printable(found)}")
 
     @property
     def failed(self) -> int:
         """How many checks failed."""
         return sum(not check["ok"] for check in self.checks)
+
+    async def look(self, name: str, work: Awaitable[tuple[str, T]], change: str) -> T | None:
+        """The result of a check, which also says what it found; None where it failed. `change` is what to
+        change where the error does not say so itself."""
+        within_s = min(CHECK_S, max(1.0, self.until - time.monotonic()))
+        try:
+            async with asyncio.timeout(within_s):
+                found, result = await work
+        except TimeoutError:
+            self.add(name, str(Fault(f"no answer within {within_s:.0f} s", change)), ok=False)
+        except (Fault, ConfigError) as fault:
+            self.add(name, str(fault), ok=False)
+        except KgError as error:
+            self.add(name, str(Fault(str(error) or type(error).__name__, change)), ok=False)
+        except OSError as error:
+            self.add(name, str(Fault(f"{error.filename or name}: {error.strerror}", change)), ok=False)
+        else:
+            self.add(name, found, ok=True)
+            return result
+        return None
 
 
 @click.command("doctor")
@@ -49,44 +91,26 @@ class Findings:
 @options.as_json
 @options.config
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
-    """Check configuration, store and models.
+    """Check configuration, store, models, disk, clock and files of credentials; say what to change.
 
-    Opens the store itself, also while a service is running, and upgrades its schema as `serve` does; it makes
-    none where there is none. Names the checks that fail; with --json all.
+    Opens the store itself, also while a service is running; it makes none where there is none, and upgrades
+    no schema. What it writes to try the store is in a group of its own, which is deleted again.
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
-    with options.failures(loaded.settings):
-        loaded.settings.verify()
-        if not as_json:
-            _show_configuration(loaded)
-        _must_exist(loaded.settings)
-        options.run(_examine(loaded, findings))
+    if not as_json:
+        _show_configuration(loaded)
+    options.run(_examine(loaded, findings))
     if as_json:
-        configuration = dict(describe(loaded.settings))
-        print_json({"configuration": configuration, **findings.facts, "checks": findings.checks})
+        print_json({"configuration": dict(describe(loaded.settings)), "checks": findings.checks})
     if findings.failed:
         raise Failure(f"{findings.failed} of {len(findings.checks)} checks failed")
     if not as_json:
         click.echo(f"All {len(findings.checks)} checks passed.")
 
 
-def _must_exist(settings: Settings) -> None:
-    """Opening an embedded store makes its directory: of a mistyped one that would be a store without data,
-    in which all is well. Raises Failure."""
-    if settings.store.kind != "embedded":
-        return
-    from kgsvc.stores.embedded.connection import FILE_NAME  # loads the engine
-
-    if not (settings.store.data_dir / FILE_NAME).exists():
-        raise Failure(
-            f"there is no store in {settings.store.data_dir.absolute()} (store.data_dir):"
-            " `kgsvc serve` makes one"
-        )
-
-
 def _show_configuration(loaded: Loaded) -> None:
-    click.echo("Configuration that is not at its default:")
+    click.echo("Configuration that is not at its default (`kgsvc config` shows all):")
     shown = dict(describe(loaded.settings))
     for key, origin in sorted(loaded.origins.items()):
         click.echo(f"  {key} = {printable(shown[key])}  ({origin})")
@@ -95,36 +119,234 @@ def _show_configuration(loaded: Loaded) -> None:
 
 
 async def _examine(loaded: Loaded, findings: Findings) -> None:
-    from kgsvc import backends  # loads stores and models
-
     settings = loaded.settings
-    store = await backends.open_store(settings)
+    await findings.look("settings", _verified(settings), "the settings named")
+    await findings.look("credentials", _kept(loaded), "who may read it: `chmod 600 FILE`")
+    await findings.look("disk", _roomy(settings), _place(settings))
+    await _examine_store(settings, findings)
+    await _examine_models(settings, findings)
+
+
+async def _verified(settings: Settings) -> tuple[str, None]:
+    settings.verify()
+    return f"{settings.store.kind} store, {settings.extractor} extractor, {settings.embedder} embedder", None
+
+
+async def _kept(loaded: Loaded) -> tuple[str, None]:
+    """Files with secrets are there, and not everybody can read them."""
+    files = {name: getattr(getattr(loaded.settings, KEYS[name].section), KEYS[name].field) for name in _FILES}
+    secrets = (loaded.origins.get(name) for name, key in KEYS.items() if key.secret)
+    files |= {origin: Path(origin) for origin in secrets if origin not in {None, "flag", "environment"}}
+    named = {name: path for name, path in files.items() if path is not None}
+    for name, path in named.items():
+        try:
+            everybody = path.stat().st_mode & stat.S_IROTH
+        except OSError as error:
+            raise Fault(f"{path} cannot be read: {error.strerror}", name) from error
+        if everybody:
+            raise Fault(f"everybody can read {path}, which holds a secret", f"that: `chmod 600 {path}`")
+    return f"no file that holds a secret can be read by everybody ({len(named)} looked at)", None
+
+
+def _place(settings: Settings) -> str:
+    return "store.data_dir" if settings.store.kind == "embedded" else "TMPDIR"
+
+
+async def _roomy(settings: Settings) -> tuple[str, None]:
+    """Where the embedded store lies, and where long texts are held for a while, there is room."""
+    places = {"TMPDIR": Path(tempfile.gettempdir())}
+    if settings.store.kind == "embedded" and settings.store.data_dir.is_dir():
+        places["store.data_dir"] = settings.store.data_dir
+    free = {name: shutil.disk_usage(path).free for name, path in places.items()}
+    for name, size in free.items():
+        if size < _FREE_BYTES:
+            raise Fault(f"{places[name].absolute()} has {size / 1024**2:,.0f} MiB free", name)
+    return ", ".join(f"{size / 1024**3:,.1f} GiB free ({name})" for name, size in free.items()), None
+
+
+async def _examine_store(settings: Settings, findings: Findings) -> None:
+    store = await findings.look("store", _opened(settings), options.store_place(settings))
+    if store is None:
+        return
+    place = _database(settings)
     try:
-        findings.fact("schema", str(await store.migrate()))
-        info = await store.info()
-        findings.fact("store", f"{info.kind} {info.version}, reachable")
-        findings.checked("the store opens", None)
-        models = backends.make_models(settings)
-        extractor, embedder = models.extractor, models.embedder
-        findings.fact("extractor", extractor.name)
-        findings.fact("embedder", embedder.space if embedder else "none: search by keyword alone")
-        await extractor.close()
-        if models.cross_encoder is not None:
-            await models.cross_encoder.close()
-        if embedder is not None:
-            await _check(findings, "the embedder answers", embedder.embed(["Does it answer?"]))
-            await embedder.close()
+        if await findings.look("schema", _schema(settings, store), place) is None:
+            return
+        await findings.look("indexes", _indexes(store), place)
+        await findings.look("write", try_writes(store), place)
+        await findings.look("clock", _clock(store), "the clocks of both machines: keep them by NTP")
     finally:
         await store.close()
 
 
-async def _check(findings: Findings, name: str, work: Awaitable[object]) -> None:
-    problem = None
+def _database(settings: Settings) -> str:
+    return "store.data_dir" if settings.store.kind == "embedded" else "store.neo4j_database"
+
+
+async def _opened(settings: Settings) -> tuple[str, Store]:
+    from kgsvc import backends  # loads stores and models
+
+    _must_exist(settings)
     try:
-        async with asyncio.timeout(CHECK_S):
-            await work
-    except TimeoutError:
-        problem = f"not finished after {CHECK_S:g} s"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
-        problem = printable(str(error)) or type(error).__name__
-    findings.checked(name, problem)
+        store = await backends.open_store(settings)
+    except KgError as error:
+        refused = "password" in str(error)
+        place = options.store_place(settings).replace(" is ", ", which is ")
+        change = "store.neo4j_user or store.neo4j_password" if refused else place
+        raise Fault(str(error), change) from error
+    try:
+        info = await store.info()
+    except KgError as error:
+        await store.close()
+        raise Fault(str(error), _database(settings)) from error
+    return f"{info.kind} {info.version} answers", store
+
+
+def _must_exist(settings: Settings) -> None:
+    """Opening an embedded store makes its directory: of a mistyped one that would be a store without data,
+    in which all is well. Raises Fault."""
+    from kgsvc.stores.embedded.connection import FILE_NAME  # loads the engine
+
+    folder = settings.store.data_dir
+    if settings.store.kind == "embedded" and not (folder / FILE_NAME).exists():
+        raise Fault(f"there is no store in {folder.absolute()}; `kgsvc serve` makes one", "store.data_dir")
+
+
+async def _schema(settings: Settings, store: Store) -> tuple[str, int]:
+    if settings.store.kind == "neo4j":
+        from kgsvc.stores.neo4j.schema import SCHEMA_VERSION as wanted
+    else:
+        from kgsvc.stores.embedded.schema import SCHEMA_VERSION as wanted
+    found = (await store.info()).schema_version
+    if found == wanted:
+        return f"version {found}, which is that of this kgsvc", found
+    if found > wanted:
+        raise Fault(f"version {found}, this kgsvc knows {wanted}: upgrade it", _database(settings))
+    what = f"version {found}, not {wanted}" if found else "there is none of kgsvc"
+    raise Fault(f"{what}; `kgsvc serve` brings it up to date", _database(settings))
+
+
+async def _indexes(store: Store) -> tuple[str, bool]:
+    if bad := await store.bad_indexes():
+        more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+        raise KgError(f"missing or not online: {', '.join(bad[:3])}{more}")
+    return "all there and online", True
+
+
+async def try_writes(store: Store) -> tuple[str, bool]:
+    """A fact is written, found by its words and deleted with all that came with it."""
+    began, now_ms = time.perf_counter(), time.time_ns() // 1_000_000
+    if await _left(store):  # by a doctor that was stopped
+        await store.delete_group(_GROUP, now_ms)
+    head = (await store.names(_GROUP, ())).head
+    delta = _sample(max(now_ms, head.last_ms + 1))
+    asked = FactsAsked(tuple(dict.fromkeys(tokens(_SAID))), (), None, "", delta.system_ms, 1)
+    try:
+        await store.apply(delta, Guard(head.rev, head.epoch))
+        found = await store.search_candidates(_GROUP, asked)
+    finally:
+        await store.delete_group(_GROUP, now_ms)
+    if found is None or [each.uuid for each in found.keyword] != [_FACT]:
+        raise KgError("what was written is not found; if no other doctor ran, the indexes are damaged")
+    if await _left(store):
+        raise KgError("what was written is still there after it was deleted")
+    return f"written, found and deleted in {_ms(began)}; nothing is left", True
+
+
+async def _left(store: Store) -> bool:
+    """Whether something of the sample is there."""
+    names = await store.names(_GROUP, [name_key(name) for name in _ENDS])
+    return bool(names.by_key or await store.fact(_FACT, _GROUP))
+
+
+def _sample(now_ms: int) -> GraphDelta:
+    def entity(name: str) -> Entity:
+        return Entity(uuid=name, group_id=_GROUP, name=name, created_ms=now_ms)
+
+    one, other = map(entity, _ENDS)
+    slot = slot_of(FactKind.STATE, one.uuid, "LOOKS_FOR", other.uuid, {})
+    fact = Fact(
+        uuid=_FACT,
+        group_id=_GROUP,
+        name="LOOKS_FOR",
+        fact=_SAID,
+        source_uuid=one.uuid,
+        target_uuid=other.uuid,
+        source_name=one.name,
+        target_name=other.name,
+        created_ms=now_ms,
+        reference_ms=now_ms,
+        slot=slot,
+        fact_key=fact_key(slot, other.uuid, now_ms, _SAID),
+    )
+    names = {name_key(each.name): each.uuid for each in (one, other)}
+    return GraphDelta(_GROUP, now_ms, entities=(one, other), names=names, facts=(fact,))
+
+
+async def _clock(store: Store) -> tuple[str, bool]:
+    before = time.time_ns() // 1_000_000
+    theirs = await store.clock_ms()
+    apart = max(before - theirs, theirs - time.time_ns() // 1_000_000, 0)
+    if apart > _APART_MS:
+        which = "behind" if theirs > before else "ahead of"
+        raise KgError(f"this machine is {apart / 1000:,.1f} s {which} the store")
+    return f"{apart / 1000:,.1f} s apart from the store's", True
+
+
+async def _examine_models(settings: Settings, findings: Findings) -> None:
+    """One attempt each: a doctor is asked what is wrong now."""
+    from kgsvc import backends
+
+    impatient = replace(settings.openai, attempts=1, timeout_s=min(settings.openai.timeout_s, CHECK_S))
+    settings = replace(settings, openai=impatient)
+    await findings.look("extractor", _extractor(settings), "openai.base_url")
+    try:
+        embedder = backends.make_embedder(settings)
+    except ConfigError as error:
+        findings.add("embedder", str(error), ok=False)
+        return
+    if embedder is None:
+        findings.add("embedder", "none: searches go by keywords alone", ok=True)
+        return
+    await findings.look("embedder", _embedded(embedder), "openai.base_url")
+    await embedder.close()
+
+
+def _model_fault(error: KgError, model: str) -> Fault:
+    """What to change for what a model server answered; `model` are the settings that name the model."""
+    text = str(error)
+    if "(HTTP 401)" in text:
+        return Fault(text, "openai.api_key")
+    unknown = "(HTTP 404)" in text or not isinstance(error, ModelUnavailable)
+    return Fault(text, model if unknown else "openai.base_url")
+
+
+async def _extractor(settings: Settings) -> tuple[str, bool]:
+    if settings.extractor == "offline":
+        return "rules, without a model", True
+    from kgsvc.models.openai.chat import Chat
+    from kgsvc.models.openai.single_calls import OpenAISummariser
+    from kgsvc.models.openai.transport import Transport
+
+    summariser = OpenAISummariser(Chat(Transport(settings.openai), settings.chat))
+    began = time.perf_counter()
+    try:
+        await summariser.combine(_GROUP, "Ann likes tea.", "Ben likes coffee.")
+    except KgError as error:
+        raise _model_fault(error, "chat.model") from error
+    finally:
+        await summariser.close()
+    return f"{settings.chat.model} answers in {_ms(began)}", True
+
+
+async def _embedded(embedder: Embedder) -> tuple[str, bool]:
+    began = time.perf_counter()
+    try:
+        vectors, _usage = await embedder.embed(["Does it answer?"])
+    except KgError as error:
+        raise _model_fault(error, "embedding.model or embedding.dimension") from error
+    return f"{embedder.space} answers in {_ms(began)} with {vectors.shape[1]} numbers", True
+
+
+def _ms(began: float) -> str:
+    return f"{(time.perf_counter() - began) * 1000:,.0f} ms"

@@ -19,8 +19,6 @@ from kgsvc.config import Client, Settings
 from kgsvc.documents.reading.formats import DocumentText
 from kgsvc.v1.documents_pb2 import (
     AddedDocument,
-    DeleteDocumentInput,
-    DeleteDocumentRequest,
     Document,
     DocumentItem,
     DocumentState,
@@ -124,15 +122,11 @@ def _pieces(text: str) -> Iterator[bytes]:
 
 @click.command("documents")
 @options.group
-@click.option("--delete", "deleted", metavar="ID", help="Remove this document and what only it said.")
 @options.as_json
 @options.client
-def command(group: str, deleted: str | None, as_json: bool, settings: Settings) -> None:
+def command(group: str, as_json: bool, settings: Settings) -> None:
     """List the documents of a group by id and how far they are; with --json, one object on each line."""
-    if deleted is None:
-        options.run(_list(settings.client, group, as_json))
-    else:
-        options.run(_delete(settings.client, group, deleted, as_json))
+    options.run(_list(settings.client, group, as_json))
 
 
 async def _list(client: Client, group: str, as_json: bool) -> None:
@@ -162,13 +156,3 @@ def _print(document: Document, as_json: bool) -> None:
         document.reason,
     ]
     click.echo(printable(" · ".join(part for part in parts if part)))
-
-
-async def _delete(client: Client, group: str, document_id: str, as_json: bool) -> None:
-    async with connect(client) as service:
-        wanted = DeleteDocumentInput(group_id=group, document_id=document_id)
-        answer = await service.call(service.admin.DeleteDocument, DeleteDocumentRequest(input=wanted))
-    if as_json:
-        print_json(as_dict(answer.output))
-    else:
-        click.echo(answer.output.message)

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BufferedReader
@@ -19,21 +19,21 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from kgsvc.cli import options
+from kgsvc.cli import options, slack
+from kgsvc.cli.chats import MAPPED, Chats, time_of
 from kgsvc.cli.client import Service, connect
 from kgsvc.cli.documents import DocumentSender, Refused
 from kgsvc.cli.options import Failure, ItemsParked
 from kgsvc.cli.reading import (
     STDIN,
-    BadLine,
     Found,
-    Record,
+    Read,
     buffered,
     find,
+    read_csv,
     read_json,
     read_json_lines,
     read_text,
-    time_of,
 )
 from kgsvc.cli.show import print_json, printable
 from kgsvc.cli.upload import Outcome, Upload, follow
@@ -54,6 +54,7 @@ class Wanted:
     time: datetime | None
     wait_s: float | None  # None: do not wait
     item_bytes: int
+    columns: Mapping[str, str] = field(default_factory=dict)  # by --map, ours -> theirs
 
 
 def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -61,6 +62,16 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> date
         return None if value is None else time_of(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, str]:
+    pairs = [each.partition("=") for each in value.split(",")] if value else []
+    for ours, _, theirs in pairs:
+        if ours not in MAPPED or not theirs:
+            raise click.BadParameter(f"{ours!r}: must be FIELD=COLUMN with a FIELD of {', '.join(MAPPED)}")
+    if pairs and "content" not in {ours for ours, _, _ in pairs}:
+        raise click.BadParameter("must name the column of the text: content=COLUMN")
+    return {ours: theirs for ours, _, theirs in pairs}
 
 
 @click.command("ingest")
@@ -75,14 +86,21 @@ def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> date
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["auto", "jsonl", "text"]),
+    type=click.Choice(["auto", "jsonl", "csv", "text"]),
     default="auto",
-    help="JSON lines, or text of which every paragraph is an episode; auto decides by name and content.",
+    help="JSON lines, a table, or text of which every paragraph is an episode; auto: by name and content.",
+)
+@click.option(
+    "--map",
+    "columns",
+    callback=_columns,
+    metavar="FIELD=COLUMN,...",
+    help="What columns of a CSV or fields of JSON objects are: content=text,role=author,timestamp=date.",
 )
 @click.option(
     "--time",
     callback=_time,
-    help="Reference time of text; default: when the file was last changed, else now.",
+    help="Time of text, and of the first message that tells none; default: when the file was last changed.",
 )
 @click.option("--wait", is_flag=True, help="Wait until everything is in the graph or parked.")
 @click.option(
@@ -98,6 +116,7 @@ def command(
     sources: tuple[Path, ...],
     group: str,
     kind: str,
+    columns: dict[str, str],
     time: datetime | None,
     wait: bool,
     wait_timeout: float,
@@ -106,13 +125,15 @@ def command(
 ) -> None:
     """Send the items of each FILE, of all files in each FOLDER, or of standard input for -.
 
-    Text, Markdown, HTML, PDF and DOCX (.txt, .md, .html, .pdf, .docx) are documents. An item of .json and
-    .jsonl is a message (role_type, content, timestamp; optional: role, uuid, name,
-    source_description) or an episode (source, body, reference_time; optional: uuid, name,
-    source_description). Sending something again changes nothing, with another --time neither: what is
-    stored already is counted separately and keeps its time.
+    Text, Markdown, HTML, PDF and DOCX (.txt, .md, .html, .pdf, .docx) are documents. In .json, .jsonl and
+    .csv are messages (role_type, content, timestamp), chats as the OpenAI API takes them (role and content,
+    or messages), exports of ChatGPT and Claude (conversations.json), or episodes (source, body,
+    reference_time); with --map whatever you have. A FOLDER that Slack exported is read by its days.
+
+    Sending something again changes nothing, with another --time neither: what is stored already is counted
+    separately and keeps its time.
     """
-    wanted = Wanted(group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes)
+    wanted = Wanted(group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes, columns)
     found = find(sources)
     if kind != "auto":  # whatever the names say
         found = replace(found, items=(*found.items, *found.documents), documents=())
@@ -178,6 +199,7 @@ class Total:
         self.items.accepted += outcome.accepted
         self.items.duplicates += outcome.duplicates
         self.items.other_time += outcome.other_time
+        self.items.silent += outcome.silent
         self.items.parked |= outcome.parked
         self.items.open |= outcome.open
         self.refused += [(path, *line) for line in outcome.refused]
@@ -226,16 +248,21 @@ async def _send_documents(
         bars.advance(done, 1)
 
 
-def _records(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Record | BadLine]:
-    if wanted.kind == "auto" and path.suffix.lower() == ".json":
-        return read_json(source)
+def _records(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Read]:
+    origin = "standard input" if path == STDIN else path.name
+    time = wanted.time or _file_time(source)
+    chats = Chats(origin, time, wanted.columns)
+    suffix = path.suffix.lower() if wanted.kind == "auto" else ""
+    if suffix == ".json":
+        return read_json(source, chats, path if slack.is_day(path) else None)
+    if wanted.kind == "csv" or suffix == ".csv":
+        return read_csv(source, chats)
     beginning = source.peek(64).lstrip(b"\xef\xbb\xbf").lstrip()
     if wanted.kind == "jsonl" or (wanted.kind == "auto" and beginning.startswith(b"{")):
-        return read_json_lines(source)
+        return read_json_lines(source, chats)
     if wanted.kind == "auto" and beginning.startswith(b"["):
-        raise Failure("this looks like a JSON array: put one object on each line (jq -c '.[]' does it)")
-    origin = "standard input" if path == STDIN else path.name
-    return read_text(source, origin, wanted.time or _file_time(source))
+        return read_json(source, chats)
+    return read_text(source, origin, time)
 
 
 def _file_time(source: IO[bytes]) -> datetime:
@@ -263,6 +290,8 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         click.echo(f"Documents: {told}; {chunks} chunks to read.")
     if items.acknowledged or not total.documents:
         click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
+    if items.silent:
+        click.echo(f"{items.silent} not sent: instructions, output of tools, notices, empty messages.")
     if wanted.time is not None and items.other_time:
         click.echo(f"{items.other_time} of them keep the time they were stored with, not that of --time.")
     if found.passed_over:
@@ -289,6 +318,7 @@ def _as_dict(total: Total) -> dict[str, Any]:
         "accepted": total.items.accepted,
         "duplicates": total.items.duplicates,
         "other_time": total.items.other_time,
+        "not_sent": total.items.silent,
         "refused": [
             {"file": str(path), "line": line, "problem": problem} for path, line, problem in total.refused
         ],

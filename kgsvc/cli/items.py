@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import connect, expect_group
+from kgsvc.cli.client import connect
+from kgsvc.cli.groups import expect_group
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import as_dict, day, print_json, printable
 from kgsvc.config import Client, Settings

@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 import click
+from click.shell_completion import CompletionItem
 
 from kgsvc.cli.options import Failure
 
@@ -18,15 +19,23 @@ COMMANDS = {
     "ask": "Answer a question and name the sources.",
     "search": "Find facts.",
     "memory": "Find the facts that matter to a conversation.",
+    "entity": "Show what is known of an entity.",
+    "history": "Show how a fact came to be.",
+    "communities": "List groups of entities that belong together.",
+    "groups": "List groups, what they hold and when they last changed.",
+    "ontology": "Read or set the types of a group.",
     "items": "List items and their states.",
     "retry": "Start parked items again.",
+    "delete": "Delete an episode, a document, a fact or a group.",
     "token": "Make, list and revoke credentials of callers.",
     "adopt": "Take over a graph that Graphiti wrote.",
     "health": "Say whether a service is ready.",
+    "config": "Show every setting and where its value comes from.",
     "doctor": "Check configuration, store and models.",
+    "completion": "Print what makes a shell complete commands.",
 }
 # Commands that stand beside another one in its module, where their objects have their names.
-_BESIDE = {"memory": "search", "retry": "items"}
+_BESIDE = {"memory": "search", "retry": "items", "history": "entity"}
 
 
 class _Commands(click.Group):
@@ -39,6 +48,11 @@ class _Commands(click.Group):
         module = import_module(f"kgsvc.cli.{_BESIDE.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name if cmd_name in _BESIDE else "command")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands by their names, without loading any."""
+        named = [CompletionItem(n, help=text) for n, text in COMMANDS.items() if n.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         try:

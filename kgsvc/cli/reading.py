@@ -1,8 +1,9 @@
-"""Which files a command takes, and the items of a file: JSON lines of messages or episodes (the fields of
-spec 004 §4.2), or paragraphs of text."""
+"""Which files a command takes, and the items of a file: JSON and CSV with messages, episodes or chats (which
+chats.py reads), days of Slack, or paragraphs of text."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import uuid
@@ -10,22 +11,29 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from io import BufferedReader, BytesIO
+from io import BufferedReader, BytesIO, TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
+from kgsvc.cli import slack
+from kgsvc.cli.chats import NAMESPACE, Bad, Chats, Item, PassedOver, Taken, time_of, timestamp
 from kgsvc.documents.reading.formats import SUFFIXES
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
 from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
 
-ITEMS = frozenset({".json", ".jsonl", ".ndjson"})
+ITEMS = frozenset({".json", ".jsonl", ".ndjson", ".csv"})
 STDIN = Path("-")
 LINE_BYTES = 16 * 1024 * 1024
-FILE_BYTES = 64 * 1024 * 1024  # of a file that is one JSON value, which is read whole
-_NAMESPACE = uuid.UUID("6b677376-6300-4000-8000-746578740000")
+FILE_BYTES = 256 * 1024 * 1024  # of a file that is one JSON value, which is read whole
+
+
+EXAMPLE = "--map content=text,role=author,timestamp=date"
+FITS = (
+    "is nothing that ingest knows: a message (role_type, content, timestamp), a chat (role and content, or"
+    " messages), a conversation of an export (mapping, chat_messages) or an episode (source, body,"
+    f" reference_time); --map names other fields, as in {EXAMPLE}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,10 @@ def _kind(path: Path) -> str | None:
 
 def _inside(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):  # the files of a folder before those of its folders
+        if slack.is_export(Path(place)):
+            folders.clear()
+            yield from slack.days(Path(place))
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
@@ -89,13 +101,24 @@ class BadLine:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Something that nobody said, and is not sent."""
+
+    line: int
+    bytes: int
+
+
+Read = Record | BadLine | Silent
+
+
 def buffered(source: IO[bytes]) -> BufferedReader:
     """The same input, able to peek."""
     return source if isinstance(source, BufferedReader) else BufferedReader(source)  # type: ignore[arg-type]
 
 
-def read_json_lines(source: IO[bytes]) -> Iterator[Record | BadLine]:
-    """One item a line; blank lines are passed over."""
+def read_json_lines(source: IO[bytes], chats: Chats | None = None) -> Iterator[Read]:
+    """The items of each line; blank lines are passed over."""
     blank = 0  # bytes of blank lines, which are counted with the item behind them
     for number, raw in _lines(source):
         if raw is None:
@@ -105,14 +128,16 @@ def read_json_lines(source: IO[bytes]) -> Iterator[Record | BadLine]:
         else:
             size, blank = blank + len(raw), 0
             try:
-                request = item_of(json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8")))
-                yield Record(number, size, request)
-            except ValueError as error:
+                value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (ValueError, RecursionError) as error:
                 yield BadLine(number, size, _problem(error))
+            else:
+                yield from _read(number, size, _taken(value, chats))
 
 
-def read_json(source: IO[bytes]) -> Iterator[Record | BadLine]:
-    """The items of a file that is one JSON array or object, numbered from 1. JSON lines are read as such."""
+def read_json(source: IO[bytes], chats: Chats | None = None, day: Path | None = None) -> Iterator[Read]:
+    """The items of a file that is one JSON array or object, numbered from 1. JSON lines are read as such.
+    `day`: the file is a day of a Slack export."""
     raw = source.read(FILE_BYTES + 1)
     if len(raw) > FILE_BYTES:
         yield BadLine(1, len(raw), f"is longer than {FILE_BYTES} bytes: put one object on each line instead")
@@ -121,23 +146,80 @@ def read_json(source: IO[bytes]) -> Iterator[Record | BadLine]:
         value = json.loads(raw.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            yield from read_json_lines(BytesIO(raw))
+            yield from read_json_lines(BytesIO(raw), chats)
         else:
             yield BadLine(1, len(raw), _problem(error))
         return
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         yield BadLine(1, len(raw), _problem(error))
         return
     values = value if isinstance(value, list) else [value]
     for number, each in enumerate(values, 1):
         size = len(raw) * number // len(values) - len(raw) * (number - 1) // len(values)
-        try:
-            yield Record(number, size, item_of(each))
-        except ValueError as error:
-            yield BadLine(number, size, _problem(error))
+        slacks = day is not None and chats is not None
+        taken = slack.read_message(each, day, chats) if slacks else _taken(each, chats)  # type: ignore[arg-type]
+        yield from _read(number, size, taken)
 
 
-def read_text(source: IO[bytes], origin: str, time: datetime) -> Iterator[Record | BadLine]:
+def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
+    """The items of a table whose first row names the columns, by their lines."""
+    text = TextIOWrapper(source, "utf-8-sig", newline="")
+    rows = csv.DictReader(text, strict=True)
+    place = source.tell if source.seekable() else lambda: 0  # of a pipe nobody knows how much is to come
+    try:
+        if problem := _unknown(rows.fieldnames or (), chats.columns):
+            yield BadLine(1, 0, problem)
+            return
+        before = place()
+        for row in rows:
+            size, before = place() - before, place()
+            if None in row or None in row.values():
+                problem = f"has {'more' if None in row else 'fewer'} fields than the first line"
+                yield BadLine(rows.reader.line_num, size, problem)
+                continue
+            given = {name: value for name, value in row.items() if value}
+            yield from _read(rows.reader.line_num, size, _taken(row if chats.columns else given, chats))
+    except UnicodeDecodeError:
+        yield BadLine(rows.reader.line_num + 1, 0, "is not UTF-8; what comes behind it is not read")
+    except csv.Error as error:
+        yield BadLine(rows.reader.line_num, 0, f"is not CSV: {error}; what comes behind it is not read")
+
+
+def _unknown(header: Sequence[str], columns: Mapping[str, str]) -> str | None:
+    """What is wrong with the names of a table's columns."""
+    if missing := [theirs for theirs in columns.values() if theirs not in header]:
+        return f"there is no column {missing[0]!r} (--map); there are {', '.join(header)[:400]}"
+    if columns or {"content", "body"} & set(header):
+        return None
+    return f"the columns are {', '.join(header)[:400]}: name what they are, as in {EXAMPLE}"
+
+
+def _read(line: int, size: int, taken: Iterator[Taken]) -> Iterator[Read]:
+    """What a line holds, which counts as read with the first of it."""
+    for each in taken:
+        match each:
+            case Item():
+                yield Record(line, size, each.request, each.minted)
+            case Bad():
+                yield BadLine(line, size, each.problem)
+            case PassedOver():
+                yield Silent(line, size)
+        size = 0
+
+
+def _taken(value: Any, chats: Chats | None) -> Iterator[Taken]:
+    """The items of a JSON value or a row."""
+    found = chats.read(value) if chats is not None else None
+    if found is not None:
+        yield from found
+        return
+    try:
+        yield Item(item_of(value))
+    except ValueError as error:
+        yield Bad(_problem(error))
+
+
+def read_text(source: IO[bytes], origin: str, time: datetime) -> Iterator[Read]:
     """One episode a paragraph (text between blank lines), all of the same reference time.
 
     The uuids come from origin, text and which of several equal paragraphs it is: the same file again is the
@@ -156,7 +238,7 @@ def read_text(source: IO[bytes], origin: str, time: datetime) -> Iterator[Record
         seen[text] += 1
         key = json.dumps([origin, text, seen[text], None])  # the last was the time once; uuids stay
         episode = EpisodeItem(
-            uuid=str(uuid.uuid5(_NAMESPACE, key)),
+            uuid=str(uuid.uuid5(NAMESPACE, key)),
             source=Source.SOURCE_TEXT,
             body=text,
             reference_time=timestamp(time),
@@ -178,27 +260,7 @@ def item_of(value: Any) -> StreamEpisodesRequest:
         return StreamEpisodesRequest(message=Message(**_converted(fields, _MESSAGE, "message")))
     if _EPISODE.keys() & fields.keys() - _COMMON.keys():
         return StreamEpisodesRequest(episode=EpisodeItem(**_converted(fields, _EPISODE, "episode")))
-    raise ValueError(
-        "is neither a message (role_type, content, timestamp) nor an episode (source, body, reference_time)"
-    )
-
-
-def time_of(text: str) -> datetime:
-    """An ISO 8601 time with a zone. Raises ValueError saying what it must be."""
-    try:
-        time = datetime.fromisoformat(text)
-    except (ValueError, TypeError):
-        time = None
-    if time is None or time.tzinfo is None:
-        raise ValueError("must be an ISO 8601 time with its zone, such as 2025-01-31T09:30:00Z")
-    return time
-
-
-def timestamp(time: datetime) -> Timestamp:
-    """As the contract carries times."""
-    made = Timestamp()
-    made.FromDatetime(time)
-    return made
+    raise ValueError(FITS)
 
 
 def _text(value: Any) -> str:
@@ -251,13 +313,17 @@ def _converted(given: Mapping[str, Any], known: Fields, kind: str) -> dict[str, 
     return converted
 
 
-def _problem(error: ValueError) -> str:
+def _problem(error: ValueError | RecursionError) -> str:
     match error:
+        case RecursionError():
+            return "is nested too deeply"
+        case UnicodeEncodeError():
+            return "holds characters that are no text"
         case UnicodeDecodeError():
             return "is not UTF-8"
         case json.JSONDecodeError():
             return f"is not JSON: {error.msg} at character {error.pos + 1}"
-    return str(error)
+    return "holds a number that is too long" if "integer string conversion" in str(error) else str(error)
 
 
 def _lines(source: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:

@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import ask, expect_group
+from kgsvc.cli.chats import time_of, timestamp
+from kgsvc.cli.client import ask
+from kgsvc.cli.groups import expect_group
 from kgsvc.cli.options import Failure
-from kgsvc.cli.reading import time_of, timestamp
 from kgsvc.cli.show import print_facts, print_hits
 from kgsvc.config import Settings
 from kgsvc.v1.retrieval_pb2 import (

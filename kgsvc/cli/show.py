@@ -61,22 +61,22 @@ def _hits_as_lines(output: SearchGraphOutput) -> Iterator[str]:
     yield from facts_as_lines(hit.fact for hit in output.facts)
     for rank, node in enumerate(output.nodes, 1):
         yield f"{rank:>3}. {printable(node.node.name)} ({', '.join(node.node.labels)})"
-        yield f"     {_shortened(node.node.summary)}"
+        yield f"     {shortened(node.node.summary)}"
         yield f"     score {node.score:.4f} · node {node.node.uuid}"
     for rank, said in enumerate(output.episodes, 1):
-        yield f"{rank:>3}. {_shortened(said.episode.body)}"
+        yield f"{rank:>3}. {shortened(said.episode.body)}"
         told = day(said.episode.reference_time)
         yield f"     {told} · score {said.score:.4f} · episode {said.episode.uuid}"
     for rank, part in enumerate(output.chunks, 1):
-        yield f"{rank:>3}. {_shortened(part.chunk.content)}"
+        yield f"{rank:>3}. {shortened(part.chunk.content)}"
         yield f"     {place_of(part.chunk)} · score {part.score:.4f} · chunk {part.chunk.chunk_id}"
     for rank, group in enumerate(output.communities, 1):
         yield f"{rank:>3}. {printable(group.community.name)} · {group.community.member_count} members"
-        yield f"     {_shortened(group.community.summary)}"
+        yield f"     {shortened(group.community.summary)}"
         yield f"     score {group.score:.4f} · community {group.community.uuid}"
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
     """The beginning of a text, on one line."""
     line = printable(text)
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"

@@ -14,7 +14,7 @@ import grpc.aio
 
 from kgsvc.cli.client import Service, accepted, retryable
 from kgsvc.cli.options import Failure
-from kgsvc.cli.reading import BadLine, Record
+from kgsvc.cli.reading import BadLine, Read, Record, Silent
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesResponse, WatchReceiptInput, WatchReceiptRequest
 from kgsvc.v1.types_pb2 import ItemState, ReceiptItem
@@ -39,6 +39,7 @@ class Outcome:
     accepted: int = 0
     duplicates: int = 0
     refused: list[tuple[int, str]] = field(default_factory=list)  # (line, problem)
+    silent: int = 0  # instructions, output of tools, notices: not sent
     other_time: int = 0  # of the duplicates: stored with another reference time
     parked: dict[str, str] = field(default_factory=dict)  # uuid -> reason
     open: dict[str, set[str]] = field(default_factory=dict)  # receipt -> uuids that are not done yet
@@ -60,7 +61,7 @@ class Upload:
         self._group_id = group_id
         self._item_bytes = item_bytes
         self._on_settled = on_settled
-        self._records: asyncio.Queue[Record | BadLine | None] = asyncio.Queue(READ_AHEAD)
+        self._records: asyncio.Queue[Read | None] = asyncio.Queue(READ_AHEAD)
         self._unacknowledged: deque[Record] = deque()
         self._bytes = 0
         self._room = asyncio.Event()
@@ -68,7 +69,7 @@ class Upload:
         self._sent_before: set[int] = set()  # lines sent on a stream that broke: perhaps stored then
         self._reading_failed: Failure | None = None
 
-    async def run(self, records: Iterator[Record | BadLine]) -> Outcome:
+    async def run(self, records: Iterator[Read]) -> Outcome:
         """Send everything and wait for the acknowledgements. Raises Failure."""
         loop = asyncio.get_running_loop()
         Thread(target=self._read, args=(records, loop), daemon=True).start()
@@ -86,17 +87,19 @@ class Upload:
                 raise self._final(failure)
             await asyncio.sleep(PAUSE_S)
 
-    def _read(self, records: Iterator[Record | BadLine], loop: asyncio.AbstractEventLoop) -> None:
+    def _read(self, records: Iterator[Read], loop: asyncio.AbstractEventLoop) -> None:
         """Read in a thread of its own: standard input may block. Ends with the loop."""
         try:
             for record in records:
                 if not self._hand_over(record, loop):
                     return
+        except Failure as failure:
+            self._reading_failed = failure
         except OSError as error:
             self._reading_failed = Failure(f"the input cannot be read further: {error.strerror}")
         self._hand_over(None, loop)
 
-    def _hand_over(self, record: Record | BadLine | None, loop: asyncio.AbstractEventLoop) -> bool:
+    def _hand_over(self, record: Read | None, loop: asyncio.AbstractEventLoop) -> bool:
         handed = self._records.put(record)
         try:
             asyncio.run_coroutine_threadsafe(handed, loop).result()
@@ -133,6 +136,9 @@ class Upload:
                     self._exhausted = True
                 case BadLine() as bad:
                     self._refuse(bad.line, bad.bytes, bad.problem)
+                case Silent() as silent:
+                    self.outcome.silent += 1
+                    self._on_settled(silent.bytes)
                 case record:
                     await self._send(record, call)
         await call.done_writing()

@@ -55,6 +55,17 @@ class StoreInfo:
     schema_version: int
 
 
+@dataclass(frozen=True, slots=True)
+class GroupSize:
+    """How much a group holds. `facts` counts former ones too; `changed_ms` 0: its graph never changed."""
+
+    group_id: str
+    episodes: int
+    entities: int
+    facts: int
+    changed_ms: int
+
+
 class QueueStore(Protocol):
     """Group leases and the items behind them (design §4)."""
 
@@ -286,6 +297,13 @@ class AdminStore(Protocol):
     async def info(self) -> StoreInfo:
         """Reach the engine once and name it."""
 
+    async def bad_indexes(self) -> list[str]:
+        """Names of indexes (and tables) that its schema wants and that are missing or not ready."""
+
+    async def clock_ms(self) -> int:
+        """The time by the store's clock; in this process the time now or of the newest change, whichever is
+        later."""
+
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         """Bump the epoch, then remove episodes, edges, nodes, vectors, names, tombstones, receipts' content,
         idempotency keys; unfinished items end without content. The group's reads are empty from the first
@@ -295,6 +313,10 @@ class AdminStore(Protocol):
 
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
+
+    async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
+        """The first `limit` of these groups from `first` on and before `end`, by code points. What is read
+        grows with what they hold, and is indexes alone."""
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         """Keep the group's ontology, also of a group that does not exist yet; None: it has none of its own.

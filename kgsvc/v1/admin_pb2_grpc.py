@@ -121,6 +121,11 @@ class AdminServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesResponse.FromString,
                 _registered_method=True)
+        self.ListGroups = channel.unary_unary(
+                '/kgsvc.v1.AdminService/ListGroups',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer:
@@ -250,6 +255,13 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListGroups(self, request, context):
+        """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -337,6 +349,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.ListCommunities,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesResponse.SerializeToString,
+            ),
+            'ListGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListGroups,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -799,6 +816,33 @@ class AdminService:
             '/kgsvc.v1.AdminService/ListCommunities',
             kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.ListCommunitiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListGroups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/ListGroups',
+            kgsvc_dot_v1_dot_admin__pb2.ListGroupsRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.ListGroupsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -76,6 +76,8 @@ class AdminServiceStub:
     """Reads the state of a build of communities. Status OK or NOT_FOUND."""
     ListCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListCommunitiesRequest, _admin_pb2.ListCommunitiesResponse]
     """Lists the communities of a group, a page at a time. Status OK."""
+    ListGroups: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListGroupsRequest, _admin_pb2.ListGroupsResponse]
+    """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK."""
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -124,6 +126,8 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Reads the state of a build of communities. Status OK or NOT_FOUND."""
     ListCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListCommunitiesRequest, _admin_pb2.ListCommunitiesResponse]  # type: ignore[assignment]
     """Lists the communities of a group, a page at a time. Status OK."""
+    ListGroups: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListGroupsRequest, _admin_pb2.ListGroupsResponse]  # type: ignore[assignment]
+    """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK."""
@@ -271,5 +275,13 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.ListCommunitiesResponse, _abc.Awaitable[_admin_pb2.ListCommunitiesResponse]]:
         """Lists the communities of a group, a page at a time. Status OK."""
+
+    @_abc_1.abstractmethod
+    def ListGroups(
+        self,
+        request: _admin_pb2.ListGroupsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListGroupsResponse, _abc.Awaitable[_admin_pb2.ListGroupsResponse]]:
+        """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

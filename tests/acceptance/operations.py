@@ -109,5 +109,6 @@ OPERATIONS = {
         Operation("BuildCommunities", _below("", "group_ids")),
         Operation("GetCommunityBuild", _below("", "build_id", "group_id")),
         Operation("ListCommunities", _below("", "group_id")),
+        Operation("ListGroups"),
     )
 }

@@ -325,6 +325,7 @@ class Wishes:
             "GetOntology": {"group_id": group},
             "GetCommunityBuild": {"group_id": group, "build_id": some("build_id")},
             "ListCommunities": {"group_id": group, **self._page()},
+            "ListGroups": self._page(),
         }  # fmt: skip
 
     def _changes(self) -> dict[str, dict[str, Any]]:

@@ -28,7 +28,7 @@ from tests.support.contract import METHODS, path, request_of, response_class
 from tests.support.requests import inputs
 
 MALFORMED = b"\xff\xff\xff"
-NO_GROUP = {"Healthcheck", "GetReceipt", "WatchReceipt", "GetErasure"}
+NO_GROUP = {"Healthcheck", "GetReceipt", "WatchReceipt", "GetErasure", "ListGroups"}
 ENDS_S = 10.0
 IDLE = {"server__role": "api", "access__health": "authenticated", "access__reflection": "open"}
 JAN = 1_704_067_200_000

@@ -152,6 +152,10 @@ async def grouped(ask: Caller, group: str) -> None:
     assert build.state == adm.BUILD_STATE_COMPLETED
     found = (await ask("ListCommunities", group_id=group)).communities
     assert sorted(each.member_count for each in found) == [2, 2]
+    listed = {each.group_id: each for each in (await ask("ListGroups", page_size=1_000)).groups}[group]
+    assert (listed.episodes, listed.entities) == (3, 5)
+    assert listed.facts >= 2
+    assert listed.HasField("changed_at")
 
 
 async def deleted(ask: Caller, group: str, likes: typ.FactResult) -> None:

@@ -10,7 +10,7 @@ from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
 from kgsvc.domain.names.similarity import search_terms
-from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, StoreInfo
+from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, GroupSize, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -151,6 +151,12 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     async def info(self) -> StoreInfo:
         return StoreInfo("model", "1", 1)
 
+    async def bad_indexes(self) -> list[str]:
+        return []
+
+    async def clock_ms(self) -> int:
+        return max((group.last_ms for group in self._groups.values()), default=0)
+
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         old = self._groups.get(group_id)
         items = len(old.items) if old else 0
@@ -179,6 +185,10 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
     async def group_ids(self) -> list[str]:
         with_content = {n for n, g in self._groups.items() if g.items or g.entities or g.ontology is not None}
         return sorted(with_content)
+
+    async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
+        there = [self._groups[name] for name in await self.group_ids() if first <= name < end][:limit]
+        return [GroupSize(g.group_id, len(g.items), len(g.entities), len(g.facts), g.last_ms) for g in there]
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         group = self._group(group_id)

@@ -104,6 +104,7 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         "BuildCommunities": among,
         "GetCommunityBuild": {**here, "build_id": "nobody"},
         "ListCommunities": {**here, "page_size": 5},
+        "ListGroups": {"page_size": 5},
     }  # fmt: skip
 
 

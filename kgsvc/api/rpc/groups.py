@@ -1,4 +1,4 @@
-"""DeleteGroup, ClearAll, GetErasure; PutOntology and GetOntology: the types of a group (spec 000)."""
+"""DeleteGroup, ClearAll, GetErasure, ListGroups; PutOntology and GetOntology: types of a group (spec 000)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.errors import summary
-from kgsvc.commands import erasures
+from kgsvc.commands import erasures, groups
 from kgsvc.commands.core import Core
 from kgsvc.commands.erasures import ErasureReceipt
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
+from kgsvc.stores.protocol import GroupSize
 from kgsvc.v1 import admin_pb2
 
 
@@ -30,6 +31,7 @@ class GroupRpcs:
             "GetErasure": Unary(self._get_erasure),
             "PutOntology": Unary(self._put_ontology),
             "GetOntology": Unary(self._get_ontology),
+            "ListGroups": Unary(self._list_groups, input_required=False),
         }
 
     def _delete_group(self, sent: admin_pb2.DeleteGroupInput, check: RequestCheck) -> Operation:
@@ -91,6 +93,26 @@ class GroupRpcs:
             return Reply(admin_pb2.GetOntologyOutput(yaml=yaml, own=own is not None))
 
         return run
+
+    def _list_groups(self, sent: admin_pb2.ListGroupsInput, check: RequestCheck) -> Operation:
+        size, token = check.page_size(sent), check.page_token(sent)
+
+        async def run() -> Reply:
+            found, next_token = await groups.list_groups(self._core, size, token)
+            rows = [_summary(each) for each in found]
+            return Reply(admin_pb2.ListGroupsOutput(groups=rows, next_page_token=next_token or ""))
+
+        return run
+
+
+def _summary(size: GroupSize) -> admin_pb2.GroupSummary:
+    return admin_pb2.GroupSummary(
+        group_id=size.group_id,
+        episodes=size.episodes,
+        entities=size.entities,
+        facts=size.facts,
+        changed_at=mapping.optional_timestamp(size.changed_ms or None),
+    )
 
 
 def _erasure(receipt: ErasureReceipt) -> admin_pb2.Erasure:

@@ -35,7 +35,7 @@ class ItemState(StrEnum):
 TERMINAL = frozenset({ItemState.COMPLETED, ItemState.PARKED, ItemState.DELETED})
 
 
-SCRATCH = "kgsvc-doctor-"  # groups of `kgsvc doctor` begin so: its checks play the worker, real ones keep off
+SCRATCH = "kgsvc-doctor-"  # what tries a store begins its groups so: it plays the worker, real ones keep off
 CRASH = "crash"  # in a QueuedItem's attempts: how often it was begun alone after a process died with it
 
 

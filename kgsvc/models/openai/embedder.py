@@ -103,9 +103,8 @@ def _rows(envelope: dict[str, Any], count: int, dimension: int) -> Vectors:
         seen.add(index)
         vector = _vector(entry.get("embedding"))
         if vector.shape != (dimension,):
-            raise ModelOutputInvalid(
-                f"the embedding model's vectors do not have the {dimension} numbers that are configured"
-            )
+            found = f"the embedding model's vectors have {vector.size} numbers"
+            raise ModelOutputInvalid(f"{found}, embedding.dimension is {dimension}")
         rows[index] = vector
     return _unit(rows)
 

@@ -45,7 +45,7 @@ from kgsvc.stores.embedded.schema import (
     VALUES_SINCE,
 )
 from kgsvc.stores.embedded.writer import reading, writing
-from kgsvc.stores.protocol import StoreInfo
+from kgsvc.stores.protocol import GroupSize, StoreInfo
 
 _BATCH = 300
 
@@ -251,6 +251,22 @@ def _info(db: apsw.Connection) -> StoreInfo:
     return StoreInfo("embedded", f"SQLite {apsw.sqlite_lib_version()}", version)
 
 
+def _bad_indexes(db: apsw.Connection) -> list[str]:
+    """Compared with a database that the migrations make anew in memory."""
+    made = apsw.Connection(":memory:")
+    for migration in MIGRATIONS:
+        made.execute(migration)
+    named = "SELECT name FROM main.sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
+    missing = {str(name) for name in column(made, named)} - set(column(db, named))
+    made.close()
+    return sorted(missing)
+
+
+def _clock_ms(db: apsw.Connection) -> int:
+    sql = "SELECT max(CAST(unixepoch('subsec') * 1000 AS INTEGER), coalesce(max(last_ms), 0)) FROM groups"
+    return int(one_row(db, sql)[0])
+
+
 def _group_ids(db: apsw.Connection) -> list[str]:
     rows = all_rows(db, "SELECT group_id, gid FROM groups ORDER BY group_id")
     return [group_id for group_id, gid in rows if _has_content(db, gid)]
@@ -264,6 +280,22 @@ def _has_content(db: apsw.Connection, gid: int) -> bool:
         """
     row = one_row(db, sql, (*id_span(gid), gid))
     return bool(row[0])
+
+
+def _group_sizes(db: apsw.Connection, first: str, end: str, limit: int) -> list[GroupSize]:
+    sql = """
+        SELECT g.group_id, (SELECT count(*) FROM episodes WHERE gid = g.gid),
+            (SELECT count(*) FROM entities WHERE gid = g.gid), (SELECT count(*) FROM facts WHERE gid = g.gid),
+            g.last_ms
+        FROM groups g
+        WHERE g.group_id >= ? AND g.group_id < ? AND (
+            EXISTS (SELECT 1 FROM episodes WHERE gid = g.gid)
+            OR EXISTS (SELECT 1 FROM entities WHERE gid = g.gid)
+            OR EXISTS (SELECT 1 FROM ontologies WHERE gid = g.gid)
+        )
+        ORDER BY g.group_id LIMIT ?
+        """
+    return [GroupSize(*row) for row in all_rows(db, sql, (first, end, limit))]
 
 
 def _put_ontology(db: apsw.Connection, group_id: str, yaml: str | None) -> None:
@@ -285,7 +317,10 @@ class EmbeddedAdmin(EmbeddedErasures):
 
     keyed = writing(_keyed)
     info = reading(_info)
+    bad_indexes = reading(_bad_indexes)
+    clock_ms = reading(_clock_ms)
     group_ids = reading(_group_ids)
+    group_sizes = reading(_group_sizes)
     put_ontology = writing(_put_ontology)
     ontology = reading(_ontology)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import LiteralString
 
 from neo4j import Query
@@ -24,7 +25,7 @@ from kgsvc.stores.neo4j.schema import (
     VALUES_SINCE,
 )
 from kgsvc.stores.neo4j.upgrading import Upgrading
-from kgsvc.stores.protocol import StoreInfo
+from kgsvc.stores.protocol import GroupSize, StoreInfo
 
 _SCHEMA_LOCK: LiteralString = """
     MERGE (s:KgSchema {name: 'kgsvc'}) ON CREATE SET s.version = 0
@@ -43,6 +44,10 @@ _KEYED: LiteralString = """
     SET s.digest_key = coalesce(s.digest_key, CASE WHEN g IS NULL THEN $p.fingerprint ELSE 0 END)
     RETURN s.digest_key
     """
+_INDEXES: LiteralString = "SHOW INDEXES YIELD name, state RETURN name, state"
+_CLOCK: LiteralString = "RETURN datetime().epochMillis"
+_MADE = re.compile(r"CREATE (?:FULLTEXT |VECTOR )?(?:INDEX|CONSTRAINT) (\w+)")
+_DROPPED = re.compile(r"DROP (?:INDEX|CONSTRAINT) (\w+)")
 _AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(3600)"
 _ENGINE: LiteralString = (
     "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'"
@@ -60,16 +65,24 @@ _CLOSE_GROUP: LiteralString = """
     <COUNT_ACTIVITY>
     RETURN g.epoch
     """
-_COUNTS: LiteralString = """
-    <LOCKED_GROUP>
-    WITH g
-    RETURN
+_EPISODES: LiteralString = """
         COUNT { MATCH (x:Episodic) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
-            AND x.source IS NOT NULL AND x.reference_ms IS NOT NULL AND x.uuid IS NOT NULL },
-        COUNT { MATCH (x:KgItem) WHERE x.group_id = g.group_id AND x.epoch = g.epoch AND x.uuid IS NOT NULL },
-        COUNT { MATCH (x:Entity) WHERE x.group_id = g.group_id AND x.epoch = g.epoch },
+            AND x.source IS NOT NULL AND x.reference_ms IS NOT NULL AND x.uuid IS NOT NULL }"""
+_ENTITIES: LiteralString = """
+        COUNT { MATCH (x:Entity) WHERE x.group_id = g.group_id AND x.epoch = g.epoch }"""
+_FACTS: LiteralString = """
         COUNT { MATCH ()-[x:RELATES_TO]->() WHERE x.group_id = g.group_id AND x.epoch = g.epoch
-            AND x.rev IS NOT NULL },
+            AND x.rev IS NOT NULL }"""
+_COUNTS: LiteralString = (
+    "<LOCKED_GROUP> WITH g RETURN "
+    + _EPISODES
+    + """,
+        COUNT { MATCH (x:KgItem) WHERE x.group_id = g.group_id AND x.epoch = g.epoch AND x.uuid IS NOT NULL },
+        """
+    + _ENTITIES
+    + ", "
+    + _FACTS
+    + """,
         COUNT { MATCH (x:Community) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
             AND x.build IS NOT NULL AND x.uuid IS NOT NULL },
         COUNT { MATCH (x:Entity) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
@@ -83,6 +96,7 @@ _COUNTS: LiteralString = """
         COUNT { MATCH (x:KgIdempotency) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
             AND x.operation IS NOT NULL AND x.key IS NOT NULL }
     """
+)
 _INTERRUPTED: LiteralString = "MATCH (g:KgGroup) WHERE g.purging = true RETURN g.group_id, g.epoch, g.last_ms"
 _PURGED: LiteralString = """
     <LOCKED_GROUP>
@@ -152,17 +166,25 @@ _BATCH = 1_000
 _PARTS = 1_000  # of erasures that are completed at once
 _MIGRATION_S = 3_600.0  # a constraint on a big graph that was there before takes its time
 
-_GROUPS: LiteralString = """
-    MATCH (g:KgGroup)
-    WHERE EXISTS {
+_HAS_CONTENT: LiteralString = """(EXISTS {
         MATCH (e:Episodic)
         WHERE e.group_id = g.group_id AND e.epoch = g.epoch AND e.source IS NOT NULL
             AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
     } OR EXISTS {
         MATCH (n:Entity) WHERE n.group_id = g.group_id AND n.epoch = g.epoch
-    } OR g.ontology IS NOT NULL
-    RETURN g.group_id
-    """
+    } OR g.ontology IS NOT NULL)"""
+_GROUPS: LiteralString = "MATCH (g:KgGroup) WHERE " + _HAS_CONTENT + " RETURN g.group_id"
+_SIZES: LiteralString = (
+    "MATCH (g:KgGroup) WHERE g.group_id >= $p.first AND g.group_id < $p.end AND "
+    + _HAS_CONTENT
+    + " WITH g ORDER BY g.group_id LIMIT $p.limit RETURN g.group_id, "
+    + _EPISODES
+    + ", "
+    + _ENTITIES
+    + ", "
+    + _FACTS
+    + ", g.last_ms"
+)
 
 _PUT_ONTOLOGY: LiteralString = """
     <NEW_GROUP>
@@ -231,6 +253,15 @@ class Admin(Upgrading, Erasures):
         schema = await self._run(_SCHEMA_VERSION)
         return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
 
+    async def bad_indexes(self) -> list[str]:
+        steps = "\n".join([BOOTSTRAP, *(step for steps in MIGRATIONS for step in steps)])
+        wanted = set(_MADE.findall(steps)) - set(_DROPPED.findall(steps))
+        states = {row[0]: row[1] for row in await self._run(_INDEXES)}
+        return sorted(name for name in wanted if states.get(name) != "ONLINE")
+
+    async def clock_ms(self) -> int:
+        return int((await self._run(_CLOCK))[0][0])
+
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         async def close(tx: Tx) -> list[Row]:
             found = await tx.run(_COUNTS, group_id=group_id) if erasure_id else []
@@ -261,6 +292,9 @@ class Admin(Upgrading, Erasures):
 
     async def group_ids(self) -> list[str]:
         return sorted(row[0] for row in await self._run(_GROUPS))
+
+    async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
+        return [GroupSize(*row) for row in await self._run(_SIZES, first=first, end=end, limit=limit)]
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         await self._run(_PUT_ONTOLOGY, group_id=group_id, yaml=yaml)

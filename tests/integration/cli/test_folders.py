@@ -62,7 +62,7 @@ async def test_documents_are_listed_revised_and_deleted(talk: Talker, folder: Pa
     assert f"{folder.as_posix()}/a.md  processed" in listed
     assert "revision 2 · 1 of 1 chunks in the graph" in listed
     gone = folder / "more" / "c.pdf"
-    assert "is deleted" in (await talk("documents", *GROUP, "--delete", gone.as_posix())).out
+    assert "is deleted" in (await talk("delete", "document", gone.as_posix(), *GROUP, "--yes")).out
     found = await talk("search", "works at", *GROUP, "--json")
     assert {fact["target_name"] for fact in found.json["facts"]} & {"Cobalt", "Zenith"} == {"Zenith"}
 

@@ -1,6 +1,5 @@
-"""serve, demo and doctor: the commands that open a store themselves."""
+"""serve and demo: the commands that start a service themselves, and health of workers."""
 
-import os
 import shutil
 import signal
 import socket
@@ -9,13 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.cli.conftest import kgsvc
-from tests.support.local_model import local_model
 from tests.support.service import Service
 
 QUIET = {"server.metrics_listen": ""}
-OFFLINE = {"models.extractor": "offline", "models.embedder": "offline"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -127,33 +123,6 @@ async def test_the_demo_shows_facts_validity_history_and_sources() -> None:
         assert "demo-14: Bruno Keller(user): I work at Lumen Labs now." in done.out
 
 
-async def test_doctor_checks_a_store_that_a_server_works_on(tmp_path: Path) -> None:
-    settings = {"store.data_dir": str(tmp_path / "data"), "openai.api_key": "geheim"}
-    async with Service(settings, tmp_path):
-        done = await kgsvc("doctor", settings=settings | OFFLINE)
-        assert done.code == 0, done.out + done.err
-        assert "openai.api_key = (set)  (environment)" in done.out
-        assert "geheim" not in done.out + done.err
-        assert "extractor      offline" in done.out
-        assert done.out.splitlines()[-1].endswith("checks passed.")
-        assert len(done.out.splitlines()) < 20
-        read = await kgsvc("doctor", "--json", settings=settings | OFFLINE)
-        assert read.json["configuration"]["openai.api_key"] == "(set)"
-        assert read.json["checks"]
-        assert all(check["ok"] for check in read.json["checks"])
-
-
-async def test_doctor_names_the_model_that_embeds_on_this_machine(tmp_path: Path) -> None:
-    pytest.importorskip("fastembed", reason="NOT TESTED WITH A LOCAL MODEL: the extra is not here")
-    local = {"models.embedder": "local", "models.local_path": str(local_model())}
-    await _made(tmp_path / "data")
-    done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local)
-    assert done.code == 0, done.out + done.err
-    assert "embedder       local-all-MiniLM-L6-v2-384" in done.out
-    done = await kgsvc("doctor", "--data", tmp_path / "data", settings=local | {"models.local_model": "a/b"})
-    assert "models.local_model: fastembed knows no model a/b" in done.sentence
-
-
 async def test_a_server_whose_data_was_removed_says_so_and_takes_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
     async with Service({"store.data_dir": str(data)}, tmp_path) as service:
@@ -167,31 +136,3 @@ async def test_a_server_whose_data_was_removed_says_so_and_takes_nothing(tmp_pat
         await service.printed("the store does not answer: the file of the embedded store was removed")
         health = await kgsvc("health", *there)
         assert (health.code, "is NOT_SERVING" in health.err) == (1, True)
-
-
-async def _made(directory: Path) -> None:
-    store = await EmbeddedStore.open(directory)
-    await store.migrate()
-    await store.close()
-
-
-async def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None:
-    for typo in (tmp_path / "typo", tmp_path):
-        done = await kgsvc("doctor", "--data", typo, settings=OFFLINE)
-        assert f"there is no store in {typo} (store.data_dir)" in done.sentence
-        assert not os.listdir(tmp_path)
-
-
-async def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
-    done = await kgsvc("doctor", "--data", "/proc/kgsvc")
-    assert done.sentence
-    embedder = {
-        "models.embedder": "openai",
-        "openai.base_url": "http://127.0.0.1:1/v1",
-        "openai.attempts": "1",
-    }
-    await _made(tmp_path)
-    done = await kgsvc("doctor", "--data", tmp_path, settings=embedder)
-    assert done.code == 1
-    assert "FAIL the embedder answers" in done.out
-    assert "1 of" in done.err

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kgsvc.access.scopes import Caller, Principal, Right, covers, scopes_of
+from kgsvc.access.scopes import Caller, Principal, Right, covers, scopes_of, spans
 from kgsvc.api.access import RIGHTS, address_of
 from kgsvc.domain.errors import PermissionDenied
 from tests.support.contract import METHODS
@@ -104,3 +104,37 @@ def test_the_page_names_the_right_of_every_rpc() -> None:
 )
 def test_the_address_of_a_peer(peer: str, address: str) -> None:
     assert address_of(peer) == address
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        ["*"],
+        ["*", "acme/", "b"],
+        ["acme"],
+        ["acme/", "acme/a", "acme", "acme:"],
+        ["b:", "a/", "a/b/", "a/b/c"],
+        [],
+    ],
+)
+def test_spans_hold_the_groups_that_patterns_reach_each_once_and_in_order(patterns: list[str]) -> None:
+    names = sorted(
+        [
+            "a/",
+            "a/b",
+            "a/b/",
+            "a/b/c",
+            "a0",
+            "acme",
+            "acme/",
+            "acme/a",
+            "acme/\U0010fffd",
+            "acme0",
+            "acme:x",
+            "b",
+            "b:",
+        ]
+    )
+    found = spans(dict.fromkeys(patterns, Right.READ))
+    reached = [name for first, end in found for name in names if first <= name < end]
+    assert reached == [name for name in names if any(covers(pattern, name) for pattern in patterns)]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgsvc.cli.reading import timestamp
+from kgsvc.cli.chats import timestamp
 from kgsvc.cli.search import messages_of
 from kgsvc.cli.show import facts_as_lines, printable, validity
 from kgsvc.v1.types_pb2 import FactResult, RoleType

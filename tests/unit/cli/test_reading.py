@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.cli import reading
-from kgsvc.cli.reading import STDIN, BadLine, Record, find, read_json, read_json_lines, read_text
+from kgsvc.cli.reading import STDIN, BadLine, Read, Record, find, read_json, read_json_lines, read_text
 from kgsvc.v1.types_pb2 import RoleType, Source
 
 
@@ -52,11 +52,11 @@ def lines(*values: object) -> io.BytesIO:
     return io.BytesIO("".join(json.dumps(value) + "\n" for value in values).encode())
 
 
-def problems(read: Iterable[Record | BadLine]) -> dict[int, str]:
+def problems(read: Iterable[Read]) -> dict[int, str]:
     return {each.line: each.problem for each in read if isinstance(each, BadLine)}
 
 
-def records(read: Iterable[Record | BadLine]) -> list[Record]:
+def records(read: Iterable[Read]) -> list[Record]:
     return [each for each in read if isinstance(each, Record)]
 
 
@@ -98,7 +98,7 @@ def test_times_with_another_zone_are_converted() -> None:
     ("value", "problem"),
     [
         ([1], "is not a JSON object"),
-        ({"uuid": "u"}, "is neither a message (role_type, content, timestamp) nor an episode"),
+        ({"uuid": "u"}, "is nothing that ingest knows: a message (role_type, content, timestamp), a chat"),
         (MESSAGE | {"body": "x"}, "body is not a field of a message"),
         (EPISODE | {"group_id": "g"}, "group_id is not a field of a episode"),
         (EPISODE | {"source": "pdf"}, "source must be one of text, json, message"),

@@ -4373,6 +4373,335 @@ func (x *ListCommunitiesOutput) GetNextPageToken() string {
 	return ""
 }
 
+// Request of ListGroups.
+type ListGroupsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// May be left out.
+	Input         *ListGroupsInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupsRequest) Reset() {
+	*x = ListGroupsRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupsRequest) ProtoMessage() {}
+
+func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupsRequest.ProtoReflect.Descriptor instead.
+func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *ListGroupsRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *ListGroupsRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *ListGroupsRequest) GetInput() *ListGroupsInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of ListGroups.
+type ListGroupsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *ListGroupsOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupsResponse) Reset() {
+	*x = ListGroupsResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupsResponse) ProtoMessage() {}
+
+func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupsResponse.ProtoReflect.Descriptor instead.
+func (*ListGroupsResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *ListGroupsResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ListGroupsResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *ListGroupsResponse) GetOutput() *ListGroupsOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *ListGroupsResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of ListGroups.
+type ListGroupsInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Groups in a page, 1 to 1,000; default 100.
+	PageSize *int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// `next_page_token` of the page before; absent for the first page.
+	PageToken     *string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupsInput) Reset() {
+	*x = ListGroupsInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupsInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupsInput) ProtoMessage() {}
+
+func (x *ListGroupsInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupsInput.ProtoReflect.Descriptor instead.
+func (*ListGroupsInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *ListGroupsInput) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return 0
+}
+
+func (x *ListGroupsInput) GetPageToken() string {
+	if x != nil && x.PageToken != nil {
+		return *x.PageToken
+	}
+	return ""
+}
+
+// Output of ListGroups.
+type ListGroupsOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The groups with content or an ontology, by group_id.
+	Groups []*GroupSummary `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupsOutput) Reset() {
+	*x = ListGroupsOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupsOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupsOutput) ProtoMessage() {}
+
+func (x *ListGroupsOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupsOutput.ProtoReflect.Descriptor instead.
+func (*ListGroupsOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *ListGroupsOutput) GetGroups() []*GroupSummary {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *ListGroupsOutput) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// How much a group holds.
+type GroupSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// Episodes that are stored, in the graph or on their way there.
+	Episodes int32 `protobuf:"varint,2,opt,name=episodes,proto3" json:"episodes,omitempty"`
+	// Entities.
+	Entities int32 `protobuf:"varint,3,opt,name=entities,proto3" json:"entities,omitempty"`
+	// Facts, former ones too.
+	Facts int32 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
+	// When its graph last changed; absent: nothing is in the graph yet.
+	ChangedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=changed_at,json=changedAt,proto3,oneof" json:"changed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupSummary) Reset() {
+	*x = GroupSummary{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupSummary) ProtoMessage() {}
+
+func (x *GroupSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupSummary.ProtoReflect.Descriptor instead.
+func (*GroupSummary) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *GroupSummary) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *GroupSummary) GetEpisodes() int32 {
+	if x != nil {
+		return x.Episodes
+	}
+	return 0
+}
+
+func (x *GroupSummary) GetEntities() int32 {
+	if x != nil {
+		return x.Entities
+	}
+	return 0
+}
+
+func (x *GroupSummary) GetFacts() int32 {
+	if x != nil {
+		return x.Facts
+	}
+	return 0
+}
+
+func (x *GroupSummary) GetChangedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ChangedAt
+	}
+	return nil
+}
+
 var File_kgsvc_v1_admin_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_admin_proto_rawDesc = "" +
@@ -4746,15 +5075,45 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\v_page_token\"v\n" +
 	"\x15ListCommunitiesOutput\x125\n" +
 	"\vcommunities\x18\x01 \x03(\v2\x13.kgsvc.v1.CommunityR\vcommunities\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x8e\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb9\x01\n" +
+	"\x11ListGroupsRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n" +
+	"\x05input\x18\x03 \x01(\v2\x19.kgsvc.v1.ListGroupsInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb8\x01\n" +
+	"\x12ListGroupsResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x122\n" +
+	"\x06output\x18\x03 \x01(\v2\x1a.kgsvc.v1.ListGroupsOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"t\n" +
+	"\x0fListGroupsInput\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tH\x01R\tpageToken\x88\x01\x01B\f\n" +
+	"\n" +
+	"_page_sizeB\r\n" +
+	"\v_page_token\"j\n" +
+	"\x10ListGroupsOutput\x12.\n" +
+	"\x06groups\x18\x01 \x03(\v2\x16.kgsvc.v1.GroupSummaryR\x06groups\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc6\x01\n" +
+	"\fGroupSummary\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1a\n" +
+	"\bepisodes\x18\x02 \x01(\x05R\bepisodes\x12\x1a\n" +
+	"\bentities\x18\x03 \x01(\x05R\bentities\x12\x14\n" +
+	"\x05facts\x18\x04 \x01(\x05R\x05facts\x12>\n" +
+	"\n" +
+	"changed_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\tchangedAt\x88\x01\x01B\r\n" +
+	"\v_changed_at*\x8e\x01\n" +
 	"\n" +
 	"BuildState\x12\x1b\n" +
 	"\x17BUILD_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
 	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
 	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
-	"\x12BUILD_STATE_FAILED\x10\x042\xe5\n" +
-	"\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\xae\v\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
@@ -4774,7 +5133,9 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\tUndoSplit\x12\x1a.kgsvc.v1.UndoSplitRequest\x1a\x1b.kgsvc.v1.UndoSplitResponse\x12Y\n" +
 	"\x10BuildCommunities\x12!.kgsvc.v1.BuildCommunitiesRequest\x1a\".kgsvc.v1.BuildCommunitiesResponse\x12\\\n" +
 	"\x11GetCommunityBuild\x12\".kgsvc.v1.GetCommunityBuildRequest\x1a#.kgsvc.v1.GetCommunityBuildResponse\x12V\n" +
-	"\x0fListCommunities\x12 .kgsvc.v1.ListCommunitiesRequest\x1a!.kgsvc.v1.ListCommunitiesResponseB1B\n" +
+	"\x0fListCommunities\x12 .kgsvc.v1.ListCommunitiesRequest\x1a!.kgsvc.v1.ListCommunitiesResponse\x12G\n" +
+	"\n" +
+	"ListGroups\x12\x1b.kgsvc.v1.ListGroupsRequest\x1a\x1c.kgsvc.v1.ListGroupsResponseB1B\n" +
 	"AdminProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
@@ -4790,7 +5151,7 @@ func file_kgsvc_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
+var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
 var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(BuildState)(0),                   // 0: kgsvc.v1.BuildState
 	(*HealthcheckRequest)(nil),        // 1: kgsvc.v1.HealthcheckRequest
@@ -4859,136 +5220,149 @@ var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(*ListCommunitiesResponse)(nil),   // 64: kgsvc.v1.ListCommunitiesResponse
 	(*ListCommunitiesInput)(nil),      // 65: kgsvc.v1.ListCommunitiesInput
 	(*ListCommunitiesOutput)(nil),     // 66: kgsvc.v1.ListCommunitiesOutput
-	nil,                               // 67: kgsvc.v1.Erasure.RemovedEntry
-	(Status)(0),                       // 68: kgsvc.v1.Status
-	(*Error)(nil),                     // 69: kgsvc.v1.Error
-	(*timestamppb.Timestamp)(nil),     // 70: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),           // 71: google.protobuf.Struct
-	(*FactResult)(nil),                // 72: kgsvc.v1.FactResult
-	(*EntityNode)(nil),                // 73: kgsvc.v1.EntityNode
-	(*Community)(nil),                 // 74: kgsvc.v1.Community
-	(*DeleteDocumentRequest)(nil),     // 75: kgsvc.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),    // 76: kgsvc.v1.DeleteDocumentResponse
+	(*ListGroupsRequest)(nil),         // 67: kgsvc.v1.ListGroupsRequest
+	(*ListGroupsResponse)(nil),        // 68: kgsvc.v1.ListGroupsResponse
+	(*ListGroupsInput)(nil),           // 69: kgsvc.v1.ListGroupsInput
+	(*ListGroupsOutput)(nil),          // 70: kgsvc.v1.ListGroupsOutput
+	(*GroupSummary)(nil),              // 71: kgsvc.v1.GroupSummary
+	nil,                               // 72: kgsvc.v1.Erasure.RemovedEntry
+	(Status)(0),                       // 73: kgsvc.v1.Status
+	(*Error)(nil),                     // 74: kgsvc.v1.Error
+	(*timestamppb.Timestamp)(nil),     // 75: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),           // 76: google.protobuf.Struct
+	(*FactResult)(nil),                // 77: kgsvc.v1.FactResult
+	(*EntityNode)(nil),                // 78: kgsvc.v1.EntityNode
+	(*Community)(nil),                 // 79: kgsvc.v1.Community
+	(*DeleteDocumentRequest)(nil),     // 80: kgsvc.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),    // 81: kgsvc.v1.DeleteDocumentResponse
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
-	3,  // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
-	68, // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
-	4,  // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
-	69, // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
-	7,  // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
-	68, // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	8,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
-	69, // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
-	11, // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
-	68, // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
-	12, // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
-	69, // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
-	15, // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
-	68, // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
-	16, // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
-	69, // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
-	19, // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
-	68, // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
-	20, // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
-	69, // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
-	23, // 20: kgsvc.v1.GetErasureRequest.input:type_name -> kgsvc.v1.GetErasureInput
-	68, // 21: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
-	24, // 22: kgsvc.v1.GetErasureResponse.output:type_name -> kgsvc.v1.GetErasureOutput
-	69, // 23: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
-	25, // 24: kgsvc.v1.GetErasureOutput.erasure:type_name -> kgsvc.v1.Erasure
-	67, // 25: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
-	70, // 26: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
-	70, // 27: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
-	28, // 28: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
-	68, // 29: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
-	29, // 30: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
-	69, // 31: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
-	71, // 32: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
-	72, // 33: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
-	32, // 34: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
-	68, // 35: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
-	33, // 36: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
-	69, // 37: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
-	36, // 38: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
-	68, // 39: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
-	37, // 40: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
-	69, // 41: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
-	40, // 42: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
-	68, // 43: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
-	41, // 44: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
-	69, // 45: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
-	73, // 46: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
-	44, // 47: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
-	68, // 48: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
-	45, // 49: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
-	69, // 50: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
-	73, // 51: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
-	48, // 52: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
-	68, // 53: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	49, // 54: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
-	69, // 55: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	73, // 56: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	52, // 57: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
-	68, // 58: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
-	53, // 59: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
-	69, // 60: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
-	73, // 61: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
-	56, // 62: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
-	68, // 63: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	57, // 64: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
-	69, // 65: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	58, // 66: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
-	0,  // 67: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
-	70, // 68: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
-	61, // 69: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
-	68, // 70: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
-	62, // 71: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
-	69, // 72: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
-	58, // 73: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
-	65, // 74: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
-	68, // 75: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	66, // 76: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
-	69, // 77: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	74, // 78: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
-	1,  // 79: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
-	5,  // 80: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
-	9,  // 81: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	75, // 82: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
-	13, // 83: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	17, // 84: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	21, // 85: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
-	26, // 86: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
-	30, // 87: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
-	34, // 88: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
-	38, // 89: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
-	42, // 90: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
-	46, // 91: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
-	50, // 92: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
-	54, // 93: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
-	59, // 94: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
-	63, // 95: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
-	2,  // 96: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	6,  // 97: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	10, // 98: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	76, // 99: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
-	14, // 100: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	18, // 101: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	22, // 102: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
-	27, // 103: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
-	31, // 104: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
-	35, // 105: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
-	39, // 106: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
-	43, // 107: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
-	47, // 108: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
-	51, // 109: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
-	55, // 110: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
-	60, // 111: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
-	64, // 112: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
-	96, // [96:113] is the sub-list for method output_type
-	79, // [79:96] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	3,   // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
+	73,  // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
+	4,   // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
+	74,  // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
+	7,   // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
+	73,  // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	8,   // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
+	74,  // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	11,  // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
+	73,  // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
+	12,  // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
+	74,  // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
+	15,  // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
+	73,  // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
+	16,  // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
+	74,  // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
+	19,  // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
+	73,  // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
+	20,  // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
+	74,  // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
+	23,  // 20: kgsvc.v1.GetErasureRequest.input:type_name -> kgsvc.v1.GetErasureInput
+	73,  // 21: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
+	24,  // 22: kgsvc.v1.GetErasureResponse.output:type_name -> kgsvc.v1.GetErasureOutput
+	74,  // 23: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
+	25,  // 24: kgsvc.v1.GetErasureOutput.erasure:type_name -> kgsvc.v1.Erasure
+	72,  // 25: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
+	75,  // 26: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
+	75,  // 27: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
+	28,  // 28: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
+	73,  // 29: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
+	29,  // 30: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
+	74,  // 31: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
+	76,  // 32: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
+	77,  // 33: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
+	32,  // 34: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
+	73,  // 35: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
+	33,  // 36: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
+	74,  // 37: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
+	36,  // 38: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
+	73,  // 39: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
+	37,  // 40: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
+	74,  // 41: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
+	40,  // 42: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
+	73,  // 43: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
+	41,  // 44: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
+	74,  // 45: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
+	78,  // 46: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
+	44,  // 47: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
+	73,  // 48: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
+	45,  // 49: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
+	74,  // 50: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
+	78,  // 51: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
+	48,  // 52: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
+	73,  // 53: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	49,  // 54: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
+	74,  // 55: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	78,  // 56: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	52,  // 57: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
+	73,  // 58: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
+	53,  // 59: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
+	74,  // 60: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
+	78,  // 61: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
+	56,  // 62: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
+	73,  // 63: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	57,  // 64: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
+	74,  // 65: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	58,  // 66: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
+	0,   // 67: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
+	75,  // 68: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
+	61,  // 69: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
+	73,  // 70: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
+	62,  // 71: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
+	74,  // 72: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
+	58,  // 73: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
+	65,  // 74: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
+	73,  // 75: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	66,  // 76: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
+	74,  // 77: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	79,  // 78: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
+	69,  // 79: kgsvc.v1.ListGroupsRequest.input:type_name -> kgsvc.v1.ListGroupsInput
+	73,  // 80: kgsvc.v1.ListGroupsResponse.status:type_name -> kgsvc.v1.Status
+	70,  // 81: kgsvc.v1.ListGroupsResponse.output:type_name -> kgsvc.v1.ListGroupsOutput
+	74,  // 82: kgsvc.v1.ListGroupsResponse.error:type_name -> kgsvc.v1.Error
+	71,  // 83: kgsvc.v1.ListGroupsOutput.groups:type_name -> kgsvc.v1.GroupSummary
+	75,  // 84: kgsvc.v1.GroupSummary.changed_at:type_name -> google.protobuf.Timestamp
+	1,   // 85: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
+	5,   // 86: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
+	9,   // 87: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
+	80,  // 88: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
+	13,  // 89: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	17,  // 90: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	21,  // 91: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
+	26,  // 92: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	30,  // 93: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	34,  // 94: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	38,  // 95: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	42,  // 96: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	46,  // 97: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
+	50,  // 98: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
+	54,  // 99: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	59,  // 100: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	63,  // 101: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	67,  // 102: kgsvc.v1.AdminService.ListGroups:input_type -> kgsvc.v1.ListGroupsRequest
+	2,   // 103: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	6,   // 104: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	10,  // 105: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	81,  // 106: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
+	14,  // 107: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	18,  // 108: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	22,  // 109: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
+	27,  // 110: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	31,  // 111: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	35,  // 112: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	39,  // 113: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	43,  // 114: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	47,  // 115: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
+	51,  // 116: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
+	55,  // 117: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	60,  // 118: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	64,  // 119: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	68,  // 120: kgsvc.v1.AdminService.ListGroups:output_type -> kgsvc.v1.ListGroupsResponse
+	103, // [103:121] is the sub-list for method output_type
+	85,  // [85:103] is the sub-list for method input_type
+	85,  // [85:85] is the sub-list for extension type_name
+	85,  // [85:85] is the sub-list for extension extendee
+	0,   // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_admin_proto_init() }
@@ -5022,13 +5396,16 @@ func file_kgsvc_v1_admin_proto_init() {
 	file_kgsvc_v1_admin_proto_msgTypes[58].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[62].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[66].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[68].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[70].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_admin_proto_rawDesc), len(file_kgsvc_v1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   67,
+			NumMessages:   72,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

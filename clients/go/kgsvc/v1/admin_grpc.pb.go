@@ -38,6 +38,7 @@ const (
 	AdminService_BuildCommunities_FullMethodName  = "/kgsvc.v1.AdminService/BuildCommunities"
 	AdminService_GetCommunityBuild_FullMethodName = "/kgsvc.v1.AdminService/GetCommunityBuild"
 	AdminService_ListCommunities_FullMethodName   = "/kgsvc.v1.AdminService/ListCommunities"
+	AdminService_ListGroups_FullMethodName        = "/kgsvc.v1.AdminService/ListGroups"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -84,6 +85,8 @@ type AdminServiceClient interface {
 	GetCommunityBuild(ctx context.Context, in *GetCommunityBuildRequest, opts ...grpc.CallOption) (*GetCommunityBuildResponse, error)
 	// Lists the communities of a group, a page at a time. Status OK.
 	ListCommunities(ctx context.Context, in *ListCommunitiesRequest, opts ...grpc.CallOption) (*ListCommunitiesResponse, error)
+	// Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK.
+	ListGroups(ctx context.Context, in *ListGroupsRequest, opts ...grpc.CallOption) (*ListGroupsResponse, error)
 }
 
 type adminServiceClient struct {
@@ -264,6 +267,16 @@ func (c *adminServiceClient) ListCommunities(ctx context.Context, in *ListCommun
 	return out, nil
 }
 
+func (c *adminServiceClient) ListGroups(ctx context.Context, in *ListGroupsRequest, opts ...grpc.CallOption) (*ListGroupsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListGroupsResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListGroups_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -308,6 +321,8 @@ type AdminServiceServer interface {
 	GetCommunityBuild(context.Context, *GetCommunityBuildRequest) (*GetCommunityBuildResponse, error)
 	// Lists the communities of a group, a page at a time. Status OK.
 	ListCommunities(context.Context, *ListCommunitiesRequest) (*ListCommunitiesResponse, error)
+	// Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK.
+	ListGroups(context.Context, *ListGroupsRequest) (*ListGroupsResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -368,6 +383,9 @@ func (UnimplementedAdminServiceServer) GetCommunityBuild(context.Context, *GetCo
 }
 func (UnimplementedAdminServiceServer) ListCommunities(context.Context, *ListCommunitiesRequest) (*ListCommunitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCommunities not implemented")
+}
+func (UnimplementedAdminServiceServer) ListGroups(context.Context, *ListGroupsRequest) (*ListGroupsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListGroups not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -696,6 +714,24 @@ func _AdminService_ListCommunities_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_ListGroups_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListGroupsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListGroups(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListGroups_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListGroups(ctx, req.(*ListGroupsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -770,6 +806,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListCommunities",
 			Handler:    _AdminService_ListCommunities_Handler,
+		},
+		{
+			MethodName: "ListGroups",
+			Handler:    _AdminService_ListGroups_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
