@@ -416,3 +416,17 @@ async def test_the_end_of_a_job_is_not_that_of_what_hangs_on_it(any_store: Store
         (left.text, "?", "2024-04-30", None),
         (led.text, "2024-03-01", "2024-04-30", "superseded"),
     ]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_an_announced_end_of_what_nobody_told_before_is_called_off(
+    any_store: Store, group: str, at_once: bool
+) -> None:
+    """All that is known is that she leaves; then she stays."""
+    leaves = Saying("2024-03-01", "Maya leaves Clinic on 30 April", polarity=ENDS, valid="2024-04-30")
+    stays = Saying("2024-04-02", "Maya stays at Clinic", verdicts={leaves.text: "goes_on"})
+    world = World(any_store, group, judge := Judge())
+    await (world.tell_at_once if at_once else world.tell)(leaves, stays)
+    assert judge.offered[stays.text] == [leaves.text]
+    assert await world.holding() == ["Maya stays at Clinic"]
+    assert await world.holding("2024-06-01") == ["Maya stays at Clinic"]

@@ -76,7 +76,9 @@ class ComparedFact:
         return repr(self.ref)
 
     def known(self, idx: int) -> KnownFact:
-        """As it is shown."""
+        """As it is shown. Of what only an end is known, that: its words may say so or tell what held."""
+        if self.valid_ms is None and self.stated_ms is None and self.invalid_ms is not None:
+            return KnownFact(idx, self.text, self.relation, self.invalid_ms, polarity=Polarity.ENDS)
         return KnownFact(
             idx, self.text, self.relation, self.valid_ms, self.invalid_ms, self.stated_ms, self.polarity
         )

@@ -121,6 +121,8 @@ class _Settling:
         if stated.statement.wording.polarity is Polarity.ENDS:
             ended = [found for each, found in judged if each.verdict is Verdict.REPLACED]
             entry = self._as_end(stated, [*ended, *([repeated] if repeated else [])])
+        elif repeated and decision.same is Verdict.GOES_ON and self._is_end(decision.duplicate, repeated[1]):
+            entry = _going_on(stated, *repeated)
         elif repeated and decision.duplicate and not self._only_ended(decision.duplicate):
             if decision.same is Verdict.REWORDS:
                 repeated = self._in_fuller_words(decision.duplicate, stated) or repeated
@@ -152,6 +154,10 @@ class _Settling:
             return (placed.slot, placed.statement.wording) if placed else found
         fact = self._renewed.get(ref.uuid) or self._facts.get(ref.uuid)
         return None if fact is None else (fact.slot, wording_of(fact))
+
+    def _is_end(self, ref: KnownRef | None, wording: EdgeWording) -> bool:
+        """Whether all that is known of it is its end."""
+        return wording.polarity is Polarity.ENDS or (ref is not None and self._only_ended(ref))
 
     def _only_ended(self, ref: KnownRef) -> bool:
         """Whether it is a row of an end alone: what is told of its start has other words."""
@@ -311,6 +317,16 @@ def _in_batch(
         return None
     entry = statement_of(items[0], 0, ref.edge, source, target)  # of any item: only the words are used
     return entry.slot, entry.statement.wording
+
+
+def _going_on(entry: SlotStatement, slot: str, wording: EdgeWording) -> SlotStatement:
+    """The statement that something goes on, where its end was announced: that does not come."""
+    own, evidence = entry.statement.wording, entry.statement.evidence
+    if own.polarity is not Polarity.ASSERTS or _ends(wording) != _ends(own):
+        return entry
+    wording = replace(wording, polarity=Polarity.ASSERTS, fact=own.fact)  # about what was to end
+    told = replace(entry.statement, wording=wording, evidence=replace(evidence, said=own.fact, says=LASTS))
+    return replace(entry, slot=slot, statement=told)
 
 
 def _rewritten(entry: SlotStatement, slot: str, wording: EdgeWording, says: str = "") -> SlotStatement:
