@@ -23,7 +23,7 @@ from kgsvc.models.rules.english import (
     told_at,
 )
 from kgsvc.models.rules.marking import Line, is_mark
-from kgsvc.models.rules.relations import ATTRIBUTES, Claim, Rule, rules_for, screaming
+from kgsvc.models.rules.relations import Claim, Rule, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
@@ -120,7 +120,7 @@ class Claims:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
             among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
             bound = bound and not among
-        if not bound or not _UNSURE.isdisjoint(self.marks[self._behind(_GOVERNED, first) : first]):
+        if not bound:
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
         if rule.claims[0].relation == "KIN":
@@ -145,8 +145,10 @@ class Claims:
         for each in found:
             if not kin and each.subject[0] >= 0 and first < each.after and each.first < after:
                 return None
-        subject = self._subject(match, first, found)
-        if subject is None:
+        believed = max((each.after for each in found if each.subject[0] >= 0), default=0)
+        governed = self.marks[max(believed, self._behind(_GOVERNED, first)) : first]
+        subject = self._subject(match, first, found) if _UNSURE.isdisjoint(governed) else None
+        if subject is None or not _agrees(match):
             return None
         who, place = subject
         drafted: list[Drafted] = []
@@ -274,11 +276,12 @@ class Claims:
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
         elif joined and (target.type in ("Location", "Person") or target.name.lower() in PLACES):
             return None
-        for draft, kind_of in zip((source, target), claim.types, strict=True):
-            if kind_of and draft.type not in (kind_of, "Entity"):
-                return None
-        for draft, kind_of in zip((source, target), claim.types, strict=True):
-            draft.specify(kind_of)
+        if not all(map(_is_of, (source, target), claim.types)):
+            return None
+        if claim.relation == "LIVES_IN" and groups.get("s") == "we" and target.type == "Entity":
+            return None  # "we moved to Trello"
+        for draft, kinds in zip((source, target), claim.types, strict=True):
+            draft.specify(kinds if kinds.isalpha() else "")
         if claim.kind is FactKind.FUNCTIONAL and (groups.get("more") or _ALSO.search(words)):
             claim = replace(claim, kind=FactKind.STATE)
         return claim, source, target
@@ -359,15 +362,19 @@ class Claims:
         target = others[0] if others and claim.relation != "VALUE" else who
         relation = claim.relation
         if relation == "VALUE":
-            attribute = match.groupdict().get("attribute") or ""
-            thing = match.groupdict().get("thing")
-            relation = f"HAS_{screaming(thing)}_PRICE" if thing else ATTRIBUTES.get(attribute, "")
-            relation = relation or screaming(f"HAS_{attribute.split(' ')[-1]}")
+            groups = match.groupdict()
+            what = [word for word in groups["attribute"].split(" ") if word not in ("date", "day")]
+            if not what or what[-1] in _NO_THINGS or (groups.get("past") and not groups.get("changed")):
+                return
+            relation = "HAS_DEADLINE" if what[-1] == "due" else screaming(f"HAS_{what[-1]}")
         time = self.line.time(value) if value[0] == "T" else None
         if time is not None and time.begin_ms is None:
             return
         when_told = [each for each in times if each is not time]
-        when = begins(when_told, self.scene.reference_ms, True)
+        told = match.groupdict()
+        moved = FORMS.get((told.get("moved") or "is").split(" ")[0])
+        ahead = not told.get("past") and (moved is None or not moved.past)
+        when = begins(when_told, self.scene.reference_ms, ahead)
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(
                 relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, self.scene.reference_ms)
@@ -375,6 +382,26 @@ class Claims:
             return
         start = self.scene.reference_ms if when is None else when
         yield Drafted(relation, claim.kind, who, target, valid_ms=start)
+
+
+def _agrees(match: re.Match[str]) -> bool:
+    """Whether verb and subject may belong together: not so in "the group head Han", "Ann's work for Acme"."""
+    groups = match.groupdict()
+    form = FORMS.get(groups.get("verb") or "")
+    if form is None or not form.base or form.past or (groups.get("s") or "I") in ("I", "we", "they", "my", "our"):
+        return True
+    aux = set((groups.get("aux") or "").split(" "))
+    return not aux.isdisjoint(("do", "does", "did", "will", "'ll", "wo", "to"))
+
+
+def _is_of(draft: NodeDraft, kinds: str) -> bool:
+    """Whether it is of one of these kinds, or after "!" of none. What is of no known kind may be of any but
+    after "="; a place only if it is written like one."""
+    if kinds[:1] in ("!", "="):
+        return (draft.type in kinds[1:].split("/")) is (kinds[0] == "=")
+    if draft.type == "Entity" and kinds == "Location":
+        return all(word[1:].islower() for word in re.split("[ -]", draft.name))
+    return not kinds or draft.type in ("Entity", *kinds.split("/"))
 
 
 def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:

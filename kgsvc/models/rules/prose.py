@@ -15,7 +15,6 @@ from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Found
 from kgsvc.models.rules.english import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE, nearer
-from kgsvc.models.rules.intents import intent_of
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.names import read_aliases
 from kgsvc.models.rules.relations import screaming
@@ -125,8 +124,6 @@ class _Reader:
         found = [] if asked else Claims(line, self.scene).found()
         clauses = [each for each in found if each.subject[0] >= 0]
         beside = [each for each in found if each.subject[0] < 0]
-        intent = None if asked or clauses else intent_of(line, self.scene)
-        clauses = [intent] if intent is not None else clauses
         if clauses:
             if self.passage.sentences and _ELLIPSIS.match(line.text):
                 self._keep(sentence, [], 0, asked, None)  # what it denies stands in the sentence before

@@ -1,10 +1,10 @@
 """The relations that the rules claim, and the patterns that a clause must fit to claim one.
 
 Few and strong: a clause that fits none states no relation, its words are kept anyway. A row of the table is
-`NAME kind [source type>target type]: phrases [| begins: phrases] [| ends: phrases]`. A phrase is a verb in
-base form and what stands before the name: "work at"; "be" with a participle is the passive. Phrases of
-`begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in front:
-the relation goes from the name behind the verb to its subject ("TechCorp hired Dana" is WORKS_AT from Dana).
+`NAME kind [source types>target types]: phrases [| begins: phrases] [| ends: phrases]`; "!" before types: none of
+them, "=": these alone. A phrase is a verb in base form and what stands before the name: "work at"; "be" with a participle is the
+passive. Phrases of `begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in
+front: the relation goes from the name behind the verb to its subject ("TechCorp hired Dana": WORKS_AT from Dana).
 """
 
 from __future__ import annotations
@@ -16,34 +16,32 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.english import FORMS, KIN, ROLES
-from kgsvc.models.rules.text import mapping
 
 _ROWS = """
-WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by; < employ
-    | begins: start at; start work at; get a job at; be hired by; < hire
-    | ends: resign from; quit; finish at; retire from; be fired from; be fired by;
-    be laid off from; be laid off by; leave my job at; quit my job at; < fire
-MEMBER_OF state: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
-REPORTS_TO functional >Person: report to
-LIVES_IN functional >Location: live in; live at; reside in; be settled in | begins: move to; move into;
-    move back to; relocate to; settle in;
-    move into a flat in; move into a house in; move into an apartment in; move to a house in
+WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by
+    | begins: start at; be hired by; < hire
+    | ends: resign from; quit; finish at; retire from; be fired from; quit my job at
+MEMBER_OF state Person/Organization: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
+REPORTS_TO functional Person>Person: report to
+LIVES_IN functional Person>Location: live in; reside in
+    | begins: move to; move into; move back to; relocate to; settle in; move into a flat in
     | ends: move out of; move away from
-LOCATED_IN functional >Location: be based in; be located in; be headquartered in
-STAYS_IN state >Location: stay in
+LOCATED_IN functional !Person>Location: be based in; be located in; be headquartered in
+STAYS_IN state Person>Location: stay in
 BORN_IN functional Person>Location: be born in
-LED_BY functional: < lead; < head; < run; < manage; < be in charge of; < be responsible for
-    | begins: < take over; < take charge of | ends: < hand over; < step down from
-OWNS state: own | begins: buy | ends: sell; give away
-MARRIED_TO functional >Person: be married to | begins: marry; get married to | ends: divorce
-ENGAGED_TO functional >Person: be engaged to | begins: get engaged to
-USES state: use | begins: switch to; move over to | ends: stop using
-ACQUIRED event: acquire; take over from
-FOUNDED event: found; co-found
-MET event: meet; meet with
-VISITED event: visit; go to; travel to; fly to
-DIRECTED event: direct
-WROTE event: write
+LED_BY functional Project/Organization/Event>Person: < lead; < head; < be in charge of
+    | begins: < take over | ends: < hand over; < step down from
+LED_BY functional =Project/Organization/Event>Person: < run; < manage
+OWNS state Person/Organization: own | begins: buy | ends: sell
+MARRIED_TO functional Person>Person: be married to | begins: marry; get married to | ends: divorce
+ENGAGED_TO functional Person>Person: be engaged to | begins: get engaged to
+USES state >!Person/Location/Event: use | begins: switch to | ends: stop using
+ACQUIRED event Organization>Organization: acquire
+FOUNDED event Person>!Person/Location: found; co-found
+MET event Person>Person: meet; meet with
+VISITED event Person>!Person: visit; go to; travel to; fly to
+DIRECTED event Person>!Person/Location/Organization: direct
+WROTE event Person>!Person/Location/Organization: write
 """
 _LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
 _LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS"}
@@ -66,30 +64,24 @@ _START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
-_THING = r"(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
+_THING = r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
-_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| most|$)"
+_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| any more| now| most|$)"
 # "I love the vibe" tells no taste: it is about something here.
 _ANY = _THING.replace("(?:the )?", "(?:a |an )?")
-# What somebody or something has a value of, and the relation that says so.
-ATTRIBUTES = {
-    words.replace("_", " "): f"HAS_{name}"
-    for words, name in mapping("""
-budget:BUDGET rent:RENT monthly_rent:RENT price:PRICE salary:SALARY fee:FEE cost:COST rate:RATE floor:FLOOR
-deadline:DEADLINE due_date:DEADLINE due:DEADLINE release_date:RELEASE_DATE launch:LAUNCH launch_date:LAUNCH
-opening:OPENING opening_day:OPENING start_date:START wedding:WEDDING
-""").items()
-}
-_ATTRIBUTE = rf"(?P<attribute>{'|'.join(sorted(ATTRIBUTES, key=len, reverse=True))})"
-_VALUE = r"(?:on |in |for |at |about |around )?(?P<value>[TA]\d+)"
+# How a value is told, and told anew: "is $5", "was raised from $5 to $6", "slipped to 7 July".
+_CHANGED = (
+    "raised lowered moved changed extended increased reduced cut dropped pushed postponed delayed brought set put"
+    " rose fell went slipped grew climbed goes moves rises slips changes drops"
+)
+_CHANGING = rf"(?P<changed>{_CHANGED.replace(' ', '|')})"
+_CHANGES = rf"{_CHANGING}(?: up| down| back| forward)?(?: from(?: A\d+| \d[\d.,]*| T\d+(?= to))?)?(?: to)?"
 _BECOMES = (
-    r"(?:(?:is|was|'s|will "
-    r"be|goes|moves|moved|went|rises|rose|slips|slipped|changes|changed|has|been|now|moved"
-    r"|up|down|back|to|set|:) ){1,5}"
+    rf"(?:(?:(?P<past>was|were)|is|are|'s|will be|has been|have been|:)(?: now)?(?: {_CHANGES}| to)?"
+    rf"|{_CHANGES.replace('<changed>', '<moved>')})"
 )
-_CHANGES = (
-    r"(?:cut|raised?|lowered|set|moved?|pushed|changed|extended|postponed|brought|increased|reduced|put)"
-)
+_VALUE = r"(?:on |in |for |at |about |around |by )?(?P<value>[TA]\d+|\d[\d.,]*)"
+_OWNED = "budget|rent|price|salary|fee|cost|deadline|due date"  # "our budget is $5": the speaker's
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +161,14 @@ def _special() -> Iterator[_Row]:
 def _moves() -> Iterator[_Row]:
     """From one place to another: one relation ends, another begins."""
     two = r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)(?P<more>)"
-    for verb, relation, kind in (
-        ("move", "LIVES_IN", FactKind.FUNCTIONAL),
-        ("relocate", "LIVES_IN", FactKind.FUNCTIONAL),
-        ("switch", "USES", FactKind.STATE),
+    for verb, relation, kind, types in (
+        ("move", "LIVES_IN", FactKind.FUNCTIONAL, ("Person", "Location")),
+        ("relocate", "LIVES_IN", FactKind.FUNCTIONAL, ("Person", "Location")),
+        ("switch", "USES", FactKind.STATE, ("", "!Person/Location/Event")),
     ):
-        claims = Claim(relation, kind, "s", "o", "end"), Claim(relation, kind, "s", "p", "begin")
+        ends = Claim(relation, kind, "s", "o", "end", types), Claim(relation, kind, "s", "p", "begin", types)
         acting, forms = _acting(verb)
-        yield rf"{_START}{acting}{two}", forms, claims
+        yield rf"{_START}{acting}{two}", forms, ends
 
 
 # A pattern with its parts by name (in capitals): what it claims, from and to which groups, words it needs.
@@ -184,61 +176,43 @@ _CLAUSES = r"""
 WORKS_AT functional s>o begin (join joins joined): START(?P<aux>)(?P<verb>join|joins|joined|joining) OBJECT as
 WORKS_AT functional s>o (at with): SUBJECT AUX BE (?P<after>)(?:at|with) OBJECT(?= since| T\d)
 WORKS_AT functional s>o end (last): (?P<s>my) last day at OBJECT (?P<aux>)(?P<verb>is|was|will be)
-WORKS_AT functional s>o (here): (?:N\d+|I) here , (?:an? |the )?ROLE (?:at|for) OBJECT(?P<s>)
 ROLE functional s>o (of at for on with in):
     SUBJECT AUX BE NOT (?P<article>the |our |a |an )?ROLE (?P<prep>of|at|for|on|with|in) OBJECT
-ROLE functional s>o (as):
-    as (?P<article>the |our )?ROLE (?P<prep>of|at) (?:the )?(?P<o>N\d+)(?P<more>) ,? ?(?P<s>I)
 ROLE functional s>o (of at for on):
     (?P<article>the |our )ROLE (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) AUX BE NOT (?P<s>N\d+)(?P<more>)
 HAS functional s>o (my our):
     (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)(?P<more>)
 HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)(?P<more>)
 KIN state s>o (my our): (?P<s>my|our) (?P<role>KIN) ,? ?(?P<o>N\d+)(?P<more>)
-KIN state s>o ('s): (?P<o>N\d+) , (?P<s>N\d+) 's (?:[a-z]+ )?(?P<role>KIN) ,(?P<more>)
-ENGAGED_TO functional s>o begin (engaged): (?P<o>N\d+) and (?P<s>I)(?P<more>) (?P<aux>)(?P<verb>got) engaged
 RENAMED_TO event s>o begin (called renamed known):
     SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)
 RENAMED_TO event s>o begin (renamed rename):
     (?:I|we|they|RENAMER) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as)
     (?P<o>N\d+)(?P<more>)
 """
-_OF_ATTRIBUTE = " ".join(dict.fromkeys(word.split()[-1] for word in ATTRIBUTES))
-_DATED = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
 _VALUES = rf"""
-({_OF_ATTRIBUTE}): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
-({_OF_ATTRIBUTE}): (?:the |our )?(?:project )?(?P<s>N\d+) (?:'s )?ATTRIBUTE BECOMES VALUE
-({_OF_ATTRIBUTE}): (?P<s>the project|the|our|my) ATTRIBUTE BECOMES VALUE
-({_OF_ATTRIBUTE}): ^(?P<s>)ATTRIBUTE :? ?(?P<value>A\d+)
-({_OF_ATTRIBUTE}):
-    CHANGES (?:the |our )?(?P<s>N\d+) (?:'s )?ATTRIBUTE (?:back |up |down )?(?:to|until|by) VALUE
-({_OF_ATTRIBUTE}): CHANGES (?P<s>the|our|my) ATTRIBUTE (?:back |up |down )?(?:to|until) VALUE
-(due):
-    (?P<s>N\d+) (?P<aux>)(?P<verb>is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)
-({_DATED.replace("|", " ")}):
-    (?:the |our )?(?:[a-z]+ )?(?P<attribute>{_DATED}) (?:of|for|at|to|with|in) OWNER(?: [^ ]+){{0,8}}?
-    (?:is|will be|takes place) VALUE
-(put puts raised raises cut cuts lowered lowers dropped increased):
-    (?P<s>N\d+) (?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)
-    (?:the |its |their )?THING (?:price )?(?:up |down |back )?to (?P<value>A\d+)
-(quote price):
-    (?P<s>N\d+) (?:sent|gave|quoted) (?:us )?(?:the |its |their |a )?THING
-    (?:quote|price) :? ?(?P<value>A\d+)
-(back up down):
-    (?P<s>N\d+)(?: [^ ]+){{1,4}} the THING (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)
+(of for on): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
+('s): (?:the |our )?(?P<s>N\d+) 's ATTRIBUTE BECOMES VALUE
+({_OWNED.replace("|", " ")} date):
+    (?:the |our )?(?:(?P<s>N\d+|the project|the|our|my) )(?P<attribute>{_OWNED}) BECOMES VALUE
+({_OWNED.replace("|", " ")} date): ^(?P<s>)(?P<attribute>{_OWNED}) : (?P<value>[AT]\d+)
+(of for): (?P<verb>CHANGING) (?:the |our )?ATTRIBUTE (?:of|for) OWNER (?:to|until|by) VALUE
+({_OWNED.replace("|", " ")} date):
+    (?P<verb>CHANGING) (?:the |our |my )?(?:(?P<s>N\d+) (?:'s )?)?(?P<attribute>{_OWNED})
+    (?:back |up |down )?(?:to|until|by) VALUE
+(due): (?P<s>N\d+) (?:is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)
 CHARGES ({" ".join(_forms("charge"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("charge"))}) PRICE
 COSTS ({" ".join(_forms("cost"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("cost"))}) PRICE
 PAYS ({" ".join(_forms("pay"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("pay"))}) PRICE
-EARNS ({" ".join(_forms("earn"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("earn"))}) PRICE
 """
 _PARTS = {
     **{"START": _START, "SUBJECT": _SUBJECT, "AUX": _AUX, "BE": _BE, "NOT": _NOT, "OBJECT": _OBJECT},
     **{"ROLE": _ROLE, "KIN": _KIN, "ROLES": "|".join(ROLES), "RENAMER": _SUBJECT.replace("<s>", "<x>")},
-    **{"ATTRIBUTE": _ATTRIBUTE, "BECOMES": _BECOMES, "VALUE": _VALUE, "CHANGES": _CHANGES},
-    **{"OWNER": r"(?:the |project )*(?P<s>N\d+)", "THING": "(?P<thing>[a-z]{3,15})"},
+    **{"ATTRIBUTE": "(?P<attribute>[a-z-]{3,20}(?: [a-z]{3,12})?)", "BECOMES": _BECOMES, "VALUE": _VALUE},
+    **{"CHANGING": _CHANGED.replace(" ", "|"), "OWNER": r"(?:the |project )*(?P<s>N\d+)"},
     **{"PRICE": r"(?:us |me |now |only )?(?P<value>A\d+)"},
 }
-_SPACED = ("START", "AUX", "NOT", "BECOMES")  # end in a space of their own
+_SPACED = ("START", "AUX", "NOT")  # end in a space of their own
 _PART = re.compile(rf"\b(?:({'|'.join(_SPACED)}) ?|({'|'.join(_PARTS.keys() - set(_SPACED))})\b)")
 
 

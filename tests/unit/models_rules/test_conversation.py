@@ -232,10 +232,3 @@ def test_a_denial_is_kept_with_the_words_that_it_denies() -> None:
     told = [fact.fact for fact in found.facts if "Oslo" in fact.fact]
     assert told
     assert all("We aren't" in fact for fact in told)
-
-
-def test_requirements_and_procedures_are_entities_of_their_type() -> None:
-    assert (
-        say("The exporter must write CSV files.").types["The exporter must write CSV files"] == "Requirement"
-    )
-    assert say("To replace the filter, open the front panel.").types["replace the filter"] == "Procedure"
