@@ -42,7 +42,8 @@ def facts_as_lines(facts: Iterable[FactResult]) -> Iterator[str]:
     for rank, fact in enumerate(facts, 1):
         yield f"{rank:>3}. {printable(fact.fact)}"
         score = f" · score {fact.score:.4f}" if fact.HasField("score") else ""
-        edge = printable(f"{fact.source_name} {fact.name} {fact.target_name}")
+        itself = fact.source_node_uuid == fact.target_node_uuid
+        edge = printable(f"{fact.source_name} {fact.name} {'' if itself else fact.target_name}".rstrip())
         yield f"     {edge} · {validity(fact)}{score}"
         yield f"     source: {', '.join(fact.episodes) or 'none'} · fact {fact.uuid}"
 

@@ -1,9 +1,10 @@
-"""Short names: "Tom" and "Weber" for Tom Weber, "Lumen" for Lumen Labs, "Bob" for a Robert who speaks. Pure.
+"""Short names of people: "Tom" and "Weber" for Tom Weber, "Bob" for a Robert who speaks. Pure.
 
 Only where no model can be asked. A short name is taken for a longer one where exactly one thing of the group
-and the batch bears one that begins or ends with it, and where nothing says that it is somebody or something
-else: another type, words that introduce it ("my neighbour Tom", "another Tom", "Tom, a plumber"), its use
-as a place, or that the person was told of long ago and never spoke.
+and the batch bears one that begins or ends with it, where that is a person, and where nothing says that
+somebody or something else is meant: another type, words that introduce it ("my neighbour Tom", "another Tom",
+"Tom, a plumber"), or that the person was told of long ago and never spoke. Anything else has the short forms
+that a text defines ("Harbour Credit Union (HCU)") and no others: two entities are better than a wrong one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key, stamped_ms
 from kgsvc.domain.names.meanings import is_callers
-from kgsvc.domain.names.namesakes import MADE, ORGANISATION, PERSON, classes_of, is_marked, is_speaker, plain
+from kgsvc.domain.names.namesakes import PERSON, classes_of, is_marked, is_speaker, plain
 from kgsvc.domain.names.similarity import RELATED, folded, name_tokens
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision, NameTarget
 from kgsvc.domain.resolution.questions import NewName
@@ -24,25 +25,6 @@ from kgsvc.domain.text import is_cjk
 
 _NEUTRAL = {"dr", "prof", "professor"}  # of whoever bears the name: no spouse is called so too
 _TITLES = {"mr", "mrs", "ms", "miss", *_NEUTRAL}
-_PROJECTS = frozenset({"project", "programme", "initiative"})
-# What is called by the place that it is at: "Perth University" is not Perth.
-_OF_PLACES = frozenset(
-    [
-        *(
-            "university",
-            "college",
-            "polytechnic",
-            "school",
-            "academy",
-            "hospital",
-            "clinic",
-            "church",
-            "bank",
-        ),
-        *("museum", "library", "council", "court", "police", "ministry", "institute", "club", "army", "navy"),
-        *("airport", "station", "press", "times", "gym"),
-    ]
-)
 _USUAL_DAYS, _RARE_DAYS = 30, 60  # for which a first name or surname means who was told of by the full name
 _INTRODUCED = (
     r"(?i:\b(?:called|named|another|other|different|new|both|two)\ {name}\b)"
@@ -50,13 +32,6 @@ _INTRODUCED = (
     r"[a-z][\w'-]*\ ){{1,3}}){name}\b"
     r"|\b{name},\ (?:an?|my|our|his|her|their|[A-Z]\w+['’]s)\ "
 )
-_PLACED = r"(?i:\b(?:in|near|into|around|outside|towards?|via|to|from)\ ){name}\b"
-# What does something at the beginning of a clause is no mere part of another name, such as a maker's.
-_ACTS = (
-    r"(?:^|[.!?:;,…]\s|\b(?:and|but|so|that|if|because)\s){name}(?:['’]s\ been|\ (?:[a-z]{{3,}}(?:ed|[^s]s)"
-    r"|is|has|had|will|would|said|told|rang|left|took|went|came|got|gave|knew|thought|made|sent|won|lost))\b"
-)
-_OBJECT = r"(?i:\b(?:an?|the|this|that|my|our|his|her|their|used|old|new)\ ){name}\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +77,10 @@ def by_short_name(names: Sequence[NewName], candidates: NameCandidates) -> dict[
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """The words of a name, or of an e-mail address before its @, without accents, titles and "project"."""
+    """The words of a name, or of an e-mail address before its @, without accents and titles."""
     written = "" if "," in name else plain(name).lstrip("@").partition("@")[0]
     words = folded(written).split()
-    words = words[1:] if len(words) > 1 and words[0] in _TITLES else words
-    return tuple(word for word in words if word not in _PROJECTS) or tuple(words)
+    return tuple(words[1:] if len(words) > 1 and words[0] in _TITLES else words)
 
 
 def _fresh(new: NewName, spoken: Collection[str]) -> _Bearer:
@@ -147,13 +121,12 @@ def _meant(short: _Bearer, others: Sequence[_Bearer]) -> _Bearer | None:
 
 
 def _known_short(full: _Bearer, others: Sequence[_Bearer]) -> _Bearer | None:
-    """What is known by a short form of a new full name: a speaker's first name, a company's."""
+    """Who is known by a short form of a new full name: a speaker by the first name."""
     sharing = [each for each in others if _shares(each, full) or _shares(full, each)]
     short = [each for each in sharing if len(each.words) == 1 and _stands_for(each, full)]
     if len({each.meant for each in sharing}) != 1 or not short or short[0].meant.uuid is None:
         return None
-    other = short[0].speaks  # under a name of its own
-    return short[0] if (full.speaks or ORGANISATION in full.classes) and not other else None
+    return short[0] if full.speaks and not short[0].speaks else None  # not under a name of its own
 
 
 def _shares(short: _Bearer, other: _Bearer) -> bool:
@@ -175,31 +148,15 @@ def _abbreviates(short: Sequence[str], full: Sequence[str]) -> bool:
 
 
 def _stands_for(short: _Bearer, full: _Bearer) -> bool:
-    """Whether a short name may be used for what bears the longer one, by the kinds of both."""
-    classes = short.classes | full.classes
-    if short.words == full.words:  # but for a title, or "project"
-        neutral = len(short.words) > 1 or _title(short) | _title(full) <= _NEUTRAL
-        return neutral if classes == {PERSON} else classes <= {MADE} and _are_projects(short, full)
-    if len(full.words) < 2:
+    """Whether a short name may be used for the person who bears the longer one."""
+    if short.classes | full.classes != {PERSON}:
         return False
-    if classes == {PERSON} and (full.classes or len(full.words) == 2):
-        first, ends = short.words[0], (full.words[0], full.words[-1])
-        named = first in (*ends, *RELATED.get(full.words[0], ())) or len(short.words) == 2
-        return named and _title(short) <= _NEUTRAL and _is_near(short, full)
-    return not short.told_as(_PLACED) and (_of_company if classes else _of_unknown)(short, full)
-
-
-def _of_company(short: _Bearer, full: _Bearer) -> bool:
-    begins = full.words[: len(short.words)] == short.words and full.words[-1] not in _OF_PLACES
-    return begins and ORGANISATION in full.classes and short.classes <= {ORGANISATION}
-
-
-def _of_unknown(short: _Bearer, full: _Bearer) -> bool:
-    """Of names of two words: the first of who does something, the last of a thing with its make before it."""
-    thing = full.told_as(_OBJECT)  # "a used Renault Kangoo"
-    if len(full.words) != 2 or short.words != full.words[:1]:
-        return len(full.words) == 2 and thing and short.words == full.words[1:]
-    return not thing and short.told_as(_ACTS) and _is_near(short, full)
+    if short.words == full.words:  # but for a title
+        return len(short.words) > 1 or _title(short) | _title(full) <= _NEUTRAL
+    if len(full.words) < 2 or not (full.classes or len(full.words) == 2):
+        return False
+    named = short.words[0] in (full.words[0], full.words[-1], *RELATED.get(full.words[0], ()))
+    return (named or len(short.words) == 2) and _title(short) <= _NEUTRAL and _is_near(short, full)
 
 
 def _is_near(short: _Bearer, full: _Bearer) -> bool:
@@ -208,10 +165,6 @@ def _is_near(short: _Bearer, full: _Bearer) -> bool:
     if full.speaks or short.told_ms is None or full.told_ms is None:
         return True
     return abs(short.told_ms - full.told_ms) <= days * DAY_MS
-
-
-def _are_projects(*bearers: _Bearer) -> bool:
-    return any(_PROJECTS & set(folded(each.meant.name).split()) for each in bearers)
 
 
 def _title(bearer: _Bearer) -> set[str]:

@@ -363,7 +363,8 @@ class Claims:
         relation = claim.relation
         if relation == "VALUE":
             groups = match.groupdict()
-            what = [word for word in groups["attribute"].split(" ") if word not in ("date", "day")]
+            attribute = groups.get("attribute") or f"{groups['thing']}_price"
+            what = [word for word in attribute.split(" ") if word not in ("date", "day")]
             if not what or what[-1] in _NO_THINGS or (groups.get("past") and not groups.get("changed")):
                 return
             relation = "HAS_DEADLINE" if what[-1] == "due" else screaming(f"HAS_{what[-1]}")
@@ -388,7 +389,12 @@ def _agrees(match: re.Match[str]) -> bool:
     """Whether verb and subject may belong together: not so in "the group head Han", "Ann's work for Acme"."""
     groups = match.groupdict()
     form = FORMS.get(groups.get("verb") or "")
-    if form is None or not form.base or form.past or (groups.get("s") or "I") in ("I", "we", "they", "my", "our"):
+    if (
+        form is None
+        or not form.base
+        or form.past
+        or (groups.get("s") or "I") in ("I", "we", "they", "my", "our")
+    ):
         return True
     aux = set((groups.get("aux") or "").split(" "))
     return not aux.isdisjoint(("do", "does", "did", "will", "'ll", "wo", "to"))

@@ -62,7 +62,10 @@ def mark(
 ) -> Line:
     """The line of a sentence; its names become nodes of the scene."""
     words = words_of(sentence)
-    names = {name.first: name for name in find_names(sentence, words, known, ordinary, titles)}
+    names = {
+        name.first: name
+        for name in find_names(sentence, words, known, ordinary, titles, scene.speaker is None)
+    }
     times = find_times(sentence, scene.reference_ms)
     amounts = list(AMOUNT.finditer(sentence)) if any(c.isdigit() for c in sentence) else []
     spans = [(time.start, time.end, f"T{n}") for n, time in enumerate(times)]

@@ -18,6 +18,7 @@ from kgsvc.models.rules.english import (
     CALENDAR,
     COMMON,
     CONJUNCTIONS,
+    DO,
     DEMONYMS,
     FORMS,
     GIVEN_NAMES,
@@ -27,8 +28,10 @@ from kgsvc.models.rules.english import (
     NEVER_NAMES,
     PLACES,
     PREPOSITIONS,
+    PRONOUNS,
     STOP,
     VAGUE,
+    type_of,
 )
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import Word, word_set
@@ -52,6 +55,35 @@ _SEVERAL = word_set("two three four five both several many all these those")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied")
 
 
+_CODE = re.compile(r"`[^`]*`|https?://\S+")
+_IDENTIFIER = re.compile(r"_|[./]\w*[A-Z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
+_BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
+_REFERENCE = re.compile(r"^\^|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b")
+_BORDERS = ("|", ";", "•", "·")
+_FINITE = BE | HAVE | DO | MODALS
+_SHOUTED = 5  # letters from which on a word in capitals is no abbreviation
+_LEAST_LOWER = 0.45  # of the words of a sentence
+
+
+def is_sentence(words: Sequence[Word]) -> bool:
+    """Whether the words are one: a verb in lower case, and not mainly capitals. Without a stop at its end, the
+    verb must be an auxiliary or stand behind its subject, since "reports" and "uses" are nouns too."""
+    letters = [word for word in words if word.text[0].isalpha()]
+    lower = [word for word in letters if word.text.islower()]
+    if len(lower) < max(1, _LEAST_LOWER * (len(letters) - 2)):
+        return False
+    stops = words[-1].text[0] in ".!?;" and words[-1].start == words[-2].end
+    for before, word in zip([None, *letters], letters, strict=False):
+        form = FORMS.get(word.low) if word.text.islower() else None
+        if word.text.islower() and word.low in _FINITE:
+            return True
+        subject = before is not None and (before.capital or before.low in PRONOUNS)
+        if form is not None and ((stops and not form.ing) or (subject and (form.third or form.past))):
+            return True
+    return False
+
+
 class Name(NamedTuple):
     """A name at words `first`..`after` (exclusive) of its sentence."""
 
@@ -67,16 +99,18 @@ def find_names(
     known: Collection[str] = (),
     ordinary: Collection[str] = (),
     titles: Sequence[str] = (),
+    strict: bool = False,
 ) -> list[Name]:
     """The names in order, without overlap.
 
     `known` holds lower-case names that are names wherever they are capitalised; `ordinary` holds words seen
     in lower case elsewhere, which therefore are no names at the beginning of a sentence; `titles` are names
-    wherever they stand exactly so.
+    wherever they stand exactly so. `strict`: as in documents, where headings, cells, lists of links and
+    references are full of capitals, only what stands in a sentence is a name, and no code is one.
     """
     if not titles and not any(_may_begin(word.text) for word in words):
         return []
-    return _Finder(sentence, words, known, ordinary, titles).find()
+    return _Finder(sentence, words, known, ordinary, titles, strict).find()
 
 
 def _may_begin(text: str) -> bool:
@@ -94,8 +128,11 @@ class _Finder:
     known: Collection[str]
     ordinary: Collection[str]
     titles: Sequence[str]
+    strict: bool
 
     def __post_init__(self) -> None:
+        self.code = [match.span() for match in _CODE.finditer(self.sentence)] if self.strict else []
+        self.closed = set(self._fragments()) if self.strict else set()
         self.titled = dict(self._titled())
         letters = [word.text for word in self.words if word.text.isalpha() and len(word.text) > 1]
         self.shouting = len(letters) > 2 and sum(text.isupper() for text in letters) * 2 > len(letters)
@@ -111,6 +148,14 @@ class _Finder:
             else:
                 at += 1
         return found
+
+    def _fragments(self) -> Iterator[int]:
+        """The words of cells and lines that are no sentences."""
+        start, cited = 0, _REFERENCE.search(self.sentence) is not None
+        for after in [*(n for n, word in enumerate(self.words) if word.text in _BORDERS), len(self.words)]:
+            if cited or not is_sentence(self.words[start:after]):
+                yield from range(start, after)
+            start = after + 1
 
     def _titled(self) -> Iterator[tuple[int, Name]]:
         """Where a title begins, at the first place of each."""
@@ -134,7 +179,12 @@ class _Finder:
     def _title(self, first: int, after: int) -> Name | None:
         """The quoted words, if they look like a title and not like speech."""
         inside = self.words[first:after]
-        if not (inside[0].capital or inside[0].text[0].isdigit()) or inside[-1].text in (".", ",", "..."):
+        if (
+            first in self.closed
+            or (self.strict and after - first < 2)
+            or not inside[0].capital
+            or inside[-1].text in (".", ",", "...")
+        ):
             return None
         if first >= 2 and self.words[first - 2].low in _SAYING | {","}:
             return None
@@ -165,7 +215,21 @@ class _Finder:
             return False
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
+        if self.strict and type_of(low) == "Entity" and all(self._is_word(word) for word in words):
+            return False
         return not self.shouting or low in self.known or low in PLACES or words[0].low in GIVEN_NAMES
+
+    def _is_word(self, word: Word) -> bool:
+        """Whether it is an ordinary word, that documents write with a capital in titles and terms too."""
+        low, text = word.low, word.text
+        if (
+            low in self.known
+            or low in PLACES
+            or (text.isupper() and len(text) < _SHOUTED)
+            or _inner_capital(text)
+        ):
+            return False
+        return self._is_ordinary(low) or low in STOP or FORMS.get(low) is not None
 
     def _names_alone(self, at: int, word: Word) -> bool:
         """Whether a single capitalised word is a name."""
@@ -185,12 +249,27 @@ class _Finder:
         text, low = word.text, word.low
         if not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)):
             return False
-        if low in self.known or self._is_initialled(at):
-            return True
-        if low in NEVER_NAMES or low in _POSTS or (low in STOP and not self._capital(at + 1)):
+        if any(start <= word.start < end for start, end in self.code):
             return False
+        if low in self.known or (at not in self.closed and self._is_initialled(at)):
+            return True
+        if at in self.closed or (self.strict and _IDENTIFIER.search(text) and not _INITIALS.fullmatch(text)):
+            return False
+        if (
+            low in NEVER_NAMES
+            or low in _POSTS
+            or (low in STOP and (self.strict or not self._capital(at + 1)))
+        ):
+            return False
+        if (
+            self.strict
+            and text.isupper()
+            and len(text) >= _SHOUTED
+            and (self._capital(at + 1) or len(text) > 6)
+        ):
+            return False  # "PREAMBLE The purpose", "the ENCODED file"
         if not text[0].isupper():
-            return len(text) > 2
+            return _BRAND.fullmatch(text) is not None
         return self._starts_sentence(at) if self._is_first(at) else self._starts_inside(at)
 
     def _is_first(self, at: int) -> bool:
@@ -198,7 +277,11 @@ class _Finder:
             return True
         before = self.words[at - 1].text
         if before == ":":
-            return self._is_ordinary(self.words[at].low) or FORMS.get(self.words[at].low) is not None
+            return (
+                self.strict
+                or self._is_ordinary(self.words[at].low)
+                or FORMS.get(self.words[at].low) is not None
+            )
         return not before[-1].isalnum() and before not in _INSIDE_MARKS
 
     def _starts_inside(self, at: int) -> bool:
@@ -216,8 +299,11 @@ class _Finder:
             return self._capital(at + 1) or not may_act or self._acts(at + 1)
         if _inner_capital(word.text) and not word.text.isupper():
             return True
-        if low in VAGUE or may_act:
+        many = self.strict and low.endswith("s") and self._low(at + 1) in ("are", "were", "have")
+        if low in VAGUE or may_act or many:
             return False
+        if f"{low} {self._low(at + 1)}" in PLACES:
+            return True
         return self._capital(at + 1) or low in PLACES or (not self._is_ordinary(low) and self._stands(at))
 
     def _is_ordinary(self, low: str) -> bool:

@@ -14,14 +14,25 @@ from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Found
-from kgsvc.models.rules.english import INTERJECTIONS, STOP, THIRD_PERSON, VAGUE, nearer
+from kgsvc.models.rules.english import (
+    BE,
+    DETERMINERS,
+    FORMS,
+    HAVE,
+    INTERJECTIONS,
+    MODALS,
+    STOP,
+    THIRD_PERSON,
+    VAGUE,
+    nearer,
+)
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.names import read_aliases
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
-from kgsvc.models.rules.text import READ, sentences_of, unruled
+from kgsvc.models.rules.text import READ, sentences_of, unruled, words_of
 from kgsvc.models.rules.wording import corrected, is_correction, restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
@@ -38,6 +49,7 @@ _ELLIPSIS = re.compile(  # "we aren't, …", "that's not true"
     r"(?:not|n't)(?: true| so| right)? [,.;:!]"
 )
 _TRAILING = " ,;:-–—&"
+_FIRST_WORDS = 6  # by which a text without a name is called, at most
 
 
 @dataclass(slots=True)
@@ -59,7 +71,8 @@ def read_text(
     clauses claim. `before` gives what those of the speaker's last message did, which this one may correct."""
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
     paragraphs = [sentences_of(paragraph) for paragraph in unruled(text[:end]).split("\n\n")]
-    ordinary = {word for said in paragraphs for each in said for word in each.split() if word.islower()}
+    said = (each for sentences in paragraphs for each in sentences if each[0] != "`")
+    ordinary = {word.strip(".,:)(") for each in said for word in each.split() if word.islower()}
     reader = _Reader(scene, cast, ordinary, len(text), before)
     reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
@@ -196,7 +209,7 @@ class _Reader:
         )
         self.scene.add(edge)
 
-    _FIELD = re.compile(r"([A-Z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S.{0,79})\Z")
+    _FIELD = re.compile(r"([A-Z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S+(?: \S+){0,4})\Z")
 
     def _field(self, line: Line) -> bool:
         """The fact of a line such as "Owner: Maria Lopez"; False if it is none, or there is no title."""
@@ -247,7 +260,7 @@ class _Reader:
         """Make a passage a fact from whose words it is to the first that it names."""
         scene = self.scene
         source = scene.origin() or (passage.names[0] if passage.names else None)
-        source = source or scene.node("the text", "Document")
+        source = source or scene.node(_beginning(" ".join(passage.sentences)), "Document")
         is_author = scene.subject is None and bool(scene.source)
         if source is None:
             return
@@ -285,6 +298,20 @@ class _Reader:
 def _spaced(sentence: str) -> str:
     """The sentence with the space that parts it from the next one: none in scripts without spaces."""
     return sentence if sentence[-1:] in "。！？" else f"{sentence} "
+
+
+def _beginning(text: str) -> str:
+    """What a text that has no name and names nothing is called: its first words, if it can be up to the verb."""
+    words = [word for word in words_of(text[:_PASSAGE]) if word.text[0].isalnum()][:_FIRST_WORDS]
+    words = words[1:] if len(words) > 1 and words[0].low in DETERMINERS else words
+    verbs = (n for n, word in enumerate(words) if n and _is_verb(word.low))
+    words = words[: next(verbs, len(words))]
+    return text[words[0].start : words[-1].end] if words else text[:_PASSAGE]
+
+
+def _is_verb(low: str) -> bool:
+    form = FORMS.get(low)
+    return low in BE or low in HAVE or low in MODALS or (form is not None and (form.third or form.past))
 
 
 def _is_vocative(line: Line) -> bool:

@@ -64,7 +64,9 @@ _START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
 _ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
-_THING = r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
+_THING = (
+    r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
+)
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
 _STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| any more| now| most|$)"
 # "I love the vibe" tells no taste: it is about something here.
@@ -190,6 +192,7 @@ RENAMED_TO event s>o begin (renamed rename):
     (?:I|we|they|RENAMER) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as)
     (?P<o>N\d+)(?P<more>)
 """
+_DATED = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
 _VALUES = rf"""
 (of for on): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
 ('s): (?:the |our )?(?P<s>N\d+) 's ATTRIBUTE BECOMES VALUE
@@ -200,6 +203,14 @@ _VALUES = rf"""
 ({_OWNED.replace("|", " ")} date):
     (?P<verb>CHANGING) (?:the |our |my )?(?:(?P<s>N\d+) (?:'s )?)?(?P<attribute>{_OWNED})
     (?:back |up |down )?(?:to|until|by) VALUE
+({_DATED.replace("|", " ")}):
+    (?:the |our )?(?:[a-z]+ )?(?P<attribute>{_DATED}) (?:of|for|at|to|with|in) OWNER(?: [^ ]+){{0,8}}?
+    (?:is|will be|takes place) (?:on |at )?(?P<value>T\d+)
+(put puts raised raises cut cuts lowered lowers dropped increased):
+    (?P<s>N\d+) (?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)
+    (?:the |its |their )?THING (?:price )?(?:up |down |back )?to (?P<value>A\d+)
+(quote price): (?P<s>N\d+) (?:sent|gave|quoted) (?:us )?(?:the |its |their |a )?THING (?:quote|price) :? ?(?P<value>A\d+)
+(back up down): (?P<s>N\d+)(?: [^ ]+){{1,4}} the THING (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)
 (due): (?P<s>N\d+) (?:is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)
 CHARGES ({" ".join(_forms("charge"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("charge"))}) PRICE
 COSTS ({" ".join(_forms("cost"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("cost"))}) PRICE
@@ -210,7 +221,7 @@ _PARTS = {
     **{"ROLE": _ROLE, "KIN": _KIN, "ROLES": "|".join(ROLES), "RENAMER": _SUBJECT.replace("<s>", "<x>")},
     **{"ATTRIBUTE": "(?P<attribute>[a-z-]{3,20}(?: [a-z]{3,12})?)", "BECOMES": _BECOMES, "VALUE": _VALUE},
     **{"CHANGING": _CHANGED.replace(" ", "|"), "OWNER": r"(?:the |project )*(?P<s>N\d+)"},
-    **{"PRICE": r"(?:us |me |now |only )?(?P<value>A\d+)"},
+    **{"THING": "(?P<thing>[a-z]{3,15})", "PRICE": r"(?:us |me |now |only )?(?P<value>A\d+)"},
 }
 _SPACED = ("START", "AUX", "NOT")  # end in a space of their own
 _PART = re.compile(rf"\b(?:({'|'.join(_SPACED)}) ?|({'|'.join(_PARTS.keys() - set(_SPACED))})\b)")

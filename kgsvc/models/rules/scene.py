@@ -28,7 +28,8 @@ _AUTHOR = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]*\.?)?(?: (?:[a-z]{2,3} )?
 
 def _type_of_source(source: str) -> str:
     """Where a text comes from is its author by name, else a document."""
-    return "Person" if _AUTHOR.fullmatch(source) else "Document"
+    given = source.split(" ", 1)[0].lower() in MEN | WOMEN
+    return "Person" if given and _AUTHOR.fullmatch(source) else "Document"
 
 
 @dataclass(slots=True)

@@ -102,11 +102,12 @@ def _transcript(body: str, least: int = 2) -> list[SpokenTurn]:
 def _is_speaker_name(text: str) -> bool:
     if text.lower() in _ROLE_TYPES:
         return True
-    return text[0].isupper() and _ORDINARY.isdisjoint(text.lower().split())
+    words = text.lower().split()
+    return text[0].isupper() and _ORDINARY.isdisjoint(words) and FORMS.get(words[-1]) is None
 
 
 _FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
-_HEADING = re.compile(r"\s*#{1,6} ")
+_HEADING = re.compile(r"\s*# ")
 _TITLE_END = re.compile(r"\. |\n+")
 _LONGEST_TITLE = 200
 _OPENING = 150  # characters in which the first sentence's own name is looked for
@@ -119,6 +120,7 @@ _CORRECTS = re.compile(
     r"|\W{0,4}\S{1,20} sorry\b)"
 )
 _SCANNED = 4_000  # characters of an earlier episode that are searched for what "the project" means
+_LIVED = re.compile(r"\((?:born|[^()]*\d{4})")
 _PERSON_BRACKETS = re.compile(
     r"\b(?:born|footballer|actor|actress|singer|politician|player|bishop|writer|director)\b"
 )
@@ -194,9 +196,9 @@ def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:
 
 
 def _full_names(body: str) -> list[str]:
-    """Names of several words that begin with a given name."""
+    """People's names of several words, as far as they begin with a given name."""
     found = (match[0] for match in _FULL_NAME.finditer(body))
-    return [name for name in dict.fromkeys(found) if name.split(" ", 1)[0].lower() in MEN | WOMEN]
+    return [name for name in dict.fromkeys(found) if type_of(name) == "Person"]
 
 
 def short_names(full: Iterable[str]) -> dict[str, str]:
@@ -245,7 +247,10 @@ def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
     for other in (short, short.split(",", 1)[0], *_opening_name(rest, short)):
         cast.aliases[other.lower()] = title
     parts = short.split(",", 1)[0].split()
-    personal = scene.subject.type in ("Person", "Entity") and all(part[0].isupper() for part in parts)
+    person = scene.subject.type == "Person" or (
+        scene.subject.type == "Entity" and _LIVED.search(rest[:_OPENING])
+    )
+    personal = person and all(part[0].isupper() for part in parts)
     for part in (parts[0], parts[-1]) if personal and len(parts) in (2, 3, 4) else ():
         if _is_name(part.lower()) and len(part) > 2:
             cast.aliases.setdefault(part.lower(), title)
@@ -275,6 +280,8 @@ def _opening_name(text: str, short: str) -> list[str]:
 def _title_of(content: str, episode: Episode) -> tuple[str, str]:
     """A title and the text after it: a heading line, or a name with which the text then begins."""
     heading = _HEADING.match(content)
+    if heading is None and episode.source is Source.DOCUMENT:
+        return "", content  # a chunk may begin anywhere
     begin = heading.end() if heading else 0
     for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):
         title, rest = content[begin : match.start()].strip(), content[match.end() :]

@@ -75,11 +75,16 @@ _CLOSED = ".:!?。：！？"
 
 
 def unruled(text: str) -> str:
-    """Markdown without lines that only draw: below the head of a table, around code. Headings get a colon,
-    since they are kept with the sentence behind them."""
+    """Markdown without lines that only draw: below the head of a table, around code, of which each line is
+    marked instead. Headings get a colon, since they are kept with the sentence behind them."""
     if "#" not in text and "--" not in text and "```" not in text and "~~~" not in text:
         return text
-    return "\n".join(map(_plain, text.split("\n")))
+    lines, code = [], False
+    for line in text.split("\n"):
+        fence = line.lstrip().startswith(_FENCES)
+        code = code is not fence
+        lines.append(f"`{line.strip()}`" if code and not fence and line.strip() else _plain(line))
+    return "\n".join(lines)
 
 
 def _plain(line: str) -> str:

@@ -99,7 +99,7 @@ Costs
 | A | B |
 | --- | --- |
 | 1 | 2\\|3 x |
-| in side |  |
+| in; side |  |
 
 ````python
 def f():
