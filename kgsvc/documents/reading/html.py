@@ -134,7 +134,7 @@ class _Page:
         elif tag == "caption":
             self.out.paragraph(self._taken(), self._containers)
         elif tag in {"td", "th"}:
-            self._rows[-1].append(self._taken())
+            self._rows[-1].append(self._taken().rstrip("; "))
 
     def _flush(self) -> None:
         if not self._verbatim:
