@@ -32,6 +32,7 @@ BE = word_set("am is are was were be been being 'm 're ain't")
 HAVE = word_set("have has had having 've")
 DO = word_set("do does did doing done")
 MODALS = word_set("will would can could may might must shall should 'll 'd wo ca sha gonna gotta ought need")
+AUXILIARIES = BE | HAVE | DO | MODALS
 NEGATIONS = word_set("not n't never")
 PREPOSITIONS = listed("prepositions", word_set)
 CONJUNCTIONS = word_set("and or but & plus nor yet")
@@ -41,7 +42,7 @@ ADVERBS = listed("adverbs", word_set)
 INTERJECTIONS = listed("interjections", word_set)
 
 # Capitalised, yet no names: adjectives of peoples, which may still be things ("speaks Hungarian").
-DEMONYMS = listed("demonyms", word_set)
+DEMONYMS = listed("demonyms", word_set)  # but for the many in -ian, -ean and -ese
 HONORIFICS = listed("honorifics", word_set)
 # Nouns too vague to name anything.
 VAGUE = listed("vague", word_set)

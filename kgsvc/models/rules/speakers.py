@@ -20,10 +20,8 @@ from kgsvc.models.rules.english import (
     COMMON,
     FORMS,
     HONORIFICS,
-    MEN,
     PLACES,
     STOP,
-    WOMEN,
     WORK_WORDS,
     type_of,
 )
