@@ -61,9 +61,11 @@ _NO_THINGS = (
 
 @dataclass(slots=True)
 class Found:
-    """A clause that claims something: its marks `first`..`after`, the subject's own marks, the statements."""
+    """A clause that claims something: its marks `first`..`end`, and up to `after` what follows until the next
+    one; the subject's own marks, the statements."""
 
     first: int
+    end: int
     after: int
     subject: tuple[int, int]
     who: NodeDraft
@@ -157,7 +159,7 @@ class Claims:
             drafted.extend(self._drafted(claim, match, who, [] if kin else times, words))
         if not drafted:
             return None
-        return Found(first, after, (-1, -1) if kin else place, who, drafted)
+        return Found(first, after, after, (-1, -1) if kin else place, who, drafted)
 
     def _subject(
         self, match: re.Match[str], first: int, found: list[Found]
@@ -360,9 +362,8 @@ class Claims:
             return
         others = [name for name in self.line.names if name is not None and name is not who]
         target = others[0] if others and claim.relation != "VALUE" else who
-        relation = claim.relation
+        relation, groups = claim.relation, match.groupdict()
         if relation == "VALUE":
-            groups = match.groupdict()
             attribute = groups.get("attribute") or f"{groups['thing']}_price"
             what = [word for word in attribute.split(" ") if word not in ("date", "day")]
             if not what or what[-1] in _NO_THINGS or (groups.get("past") and not groups.get("changed")):
@@ -372,17 +373,14 @@ class Claims:
         if time is not None and time.begin_ms is None:
             return
         when_told = [each for each in times if each is not time]
-        told = match.groupdict()
-        moved = FORMS.get((told.get("moved") or "is").split(" ")[0])
-        ahead = not told.get("past") and (moved is None or not moved.past)
-        when = begins(when_told, self.scene.reference_ms, ahead)
+        moved = FORMS.get((groups.get("moved") or "is").split(" ")[0])
+        ahead = not groups.get("past") and (moved is None or not moved.past)
+        now = self.scene.reference_ms
         if tense.name == "past" and claim.relation != "VALUE":
-            yield Drafted(
-                relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, self.scene.reference_ms)
-            )
+            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, now))
             return
-        start = self.scene.reference_ms if when is None else when
-        yield Drafted(relation, claim.kind, who, target, valid_ms=start)
+        when = begins(when_told, now, ahead)
+        yield Drafted(relation, claim.kind, who, target, valid_ms=now if when is None else when)
 
 
 def _agrees(match: re.Match[str]) -> bool:
@@ -393,7 +391,7 @@ def _agrees(match: re.Match[str]) -> bool:
         form is None
         or not form.base
         or form.past
-        or (groups.get("s") or "I") in ("I", "we", "they", "my", "our")
+        or groups.get("s") in (None, "I", "we", "they", "my", "our")
     ):
         return True
     aux = set((groups.get("aux") or "").split(" "))

@@ -48,7 +48,7 @@ def is_sentence(words: Sequence[Word]) -> bool:
     stops = words[-1].text[0] in ".!?;" and words[-1].start == words[-2].end
     for before, word in zip([None, *letters], letters, strict=False):
         form = en.FORMS.get(word.text)
-        if word.text in en.AUXILIARIES:
+        if word.text in en.AUXILIARIES and before is not None:
             return True
         subject = before is not None and (before.capital or before.low in en.PRONOUNS)
         if form is not None and ((stops and not form.ing) or (subject and (form.third or form.past))):
@@ -194,7 +194,7 @@ class _Finder:
         word = self.words[at]
         text, low = word.text, word.low
         if not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)) or at in self.closed:
-            return at in self.closed and low in self.known and text[0].isupper()
+            return False
         if low in self.known or self._is_initialled(at):
             return True
         if low in _NEVER or (low in en.STOP and (self.strict or not self._capital(at + 1))):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Found
 from kgsvc.models.rules.english import (
@@ -144,6 +144,9 @@ class _Reader:
             self.before = sentence
             for each in clauses:
                 self._clause(line, each)
+            if any(self._says_more(line, each) for each in clauses):
+                self._keep(sentence, [], _SUBSTANCE, asked, None)
+                self._flush()
         else:
             if self.before and not THIRD_PERSON.isdisjoint(line.text.split(" ")[:4]):
                 self._meant()
@@ -165,6 +168,11 @@ class _Reader:
                 self.scene.replies_to = ""  # the claim tells what is corrected
         for drafted, words in () if asked else told_of(line, self.scene):
             self._add(drafted, words)
+
+    def _says_more(self, line: Line, each: Found) -> bool:
+        """Whether words stand behind an end, which would hang on a closed fact alone."""
+        ended = all(draft.polarity is not Polarity.ASSERTS for draft in each.drafted)
+        return ended and bool(self._content(" ".join(line.text.split(" ")[each.end : each.after])))
 
     def _meant(self) -> None:
         """Put whom "she" means beside the words: the sentence before, or in talk the ends of what it claims,

@@ -232,3 +232,11 @@ def test_a_denial_is_kept_with_the_words_that_it_denies() -> None:
     told = [fact.fact for fact in found.facts if "Oslo" in fact.fact]
     assert told
     assert all("We aren't" in fact for fact in told)
+
+
+def test_a_sentence_that_says_more_than_an_end_stands_as_an_open_fact_too() -> None:
+    text = "I do not like coffee anymore, tea is much nicer in the evening."
+    found = say(text)
+    assert found.fact("LIKES", "coffee").polarity is Polarity.ENDS
+    assert found.fact("SAID").fact == f"Bob: {text}"
+    assert {fact.name for fact in say("I do not like coffee anymore.").facts} == {"LIKES"}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgsvc.domain.model.graph import FactKind
+from kgsvc.domain.model.graph import FactKind, Source
 from tests.unit.models_rules.support import NOW, read, text_episode
 
 DIRECTOR = (
@@ -138,3 +138,41 @@ def test_lines_that_only_draw_are_no_words() -> None:
     assert "make deploy" in told
     assert "--" not in told
     assert "```" not in told
+
+
+def test_what_nobody_names_belongs_to_its_own_beginning() -> None:
+    found = read(text_episode("The staging API runs on port 8080."))
+    assert set(found.types) == {"staging API"}
+    assert found.facts[0].fact == "The staging API runs on port 8080."
+
+
+CELLS = """Alder Works runs three mills in Norway, and Ida Holm leads it.
+
+| Founders | Ida Holm Per Dahl | Board |
+|---|---|---|
+| Print Date | 12/15/2024 | is Foray |
+
+Founders Ida Holm Per Dahl Board
+
+BOOKING ORDER Print Date 12/15/2024 14:30:22
+
+v t e Norway Mills Bergen Oslo Works Alder Holm; Rivers Glomma Otra
+
+^ Holm, Ida (2011). "Mills of the North". Oslo: Dahl Press. Retrieved 16 November 2016.
+
+```python
+from Foray import Founders  # The Board has a Foray
+```
+"""
+
+
+def test_only_what_stands_in_a_sentence_is_a_name() -> None:
+    found = read(text_episode(CELLS, Source.DOCUMENT, name="Mills"))
+    assert set(found.types) == {"Mills", "Alder Works", "Norway", "Ida Holm"}
+    kept = " ".join(fact.fact for fact in found.facts)
+    assert {"Board", "Foray", "BOOKING", "Glomma", "Press."} <= set(kept.replace("|", " ").split())
+
+
+def test_a_text_is_from_a_document_unless_an_author_is_named() -> None:
+    for name, kind in (("The Embedded Reader", "Document"), ("Martin B. Holm", "Person")):
+        assert read(text_episode("All mills stood still.", name=name)).types == {name: kind}
