@@ -125,7 +125,7 @@ class _Page:
     def _in_table(self, tag: str, opens: bool) -> None:
         """Cells hold a line of text each, whatever is in them; a list or a table in one is its text."""
         if self._tables > 1 or tag not in {"tr", "td", "th", "caption"}:
-            ends = tag == "li" and not opens or (tag in {"td", "th"} and not opens)
+            ends = (tag == "li" and not opens) or (tag in {"td", "th"} and not opens)
             self._words.append("; " if ends else " " if tag in _BLOCKS | _CELLS else "")
         elif tag == "tr" and opens:
             self._rows.append([])

@@ -19,7 +19,8 @@ _MADE |= {"founded": "FOUNDED", "starring": "STARS_IN"}
 _VERBS = "|".join(_MADE)
 _PEOPLE = r"(?P<people>N\d+(?: , N\d+){0,9}(?:(?: ,)? (?:and|&) N\d+)?)(?![^ ])"
 _MAKERS = re.compile(
-    rf"(?<![^ ])(?P<verbs>(?:{_VERBS})(?: (?:, )?(?:(?:and|&) )?(?:{_VERBS})){{0,3}}) (?:in T\d+ )?(?:by )?{_PEOPLE}"
+    rf"(?<![^ ])(?P<verbs>(?:{_VERBS})(?: (?:, )?(?:(?:and|&) )?(?:{_VERBS})){{0,3}}) "
+    rf"(?:in T\d+ )?(?:by )?{_PEOPLE}"
 )
 _OTHER = re.compile(r" (?:of|about|story|sequel|remake|based|adapted|adaptation|novel by|for|from)(?![^ ])")
 _HEAD = re.compile(r"(?:N\d+|it|he|she|the (?:film|book|novel|song|album|series))(?![^ ])")

@@ -7,21 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.graph import FactKind, Polarity
-from kgsvc.models.rules.english import (
-    FORMS,
-    INTERJECTIONS,
-    KIN,
-    PLACES,
-    PREPOSITIONS,
-    STOP,
-    VAGUE,
-    Tense,
-    begins,
-    ends,
-    last_ms,
-    tense_of,
-    told_at,
-)
+from kgsvc.models.rules import english as en
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import Claim, Rule, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
@@ -34,9 +20,9 @@ _BEFORE = word_set(
     ", ; : . ! ? ( - – — … and but so because since that also then plus btw anyway ps meanwhile"
 )
 _BEFORE |= (
-    {'"', "“"} | INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
+    {'"', "“"} | en.INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 )
-BEHIND = PREPOSITIONS | listed("behind", word_set)
+BEHIND = en.PREPOSITIONS | listed("behind", word_set)
 _ALSO = re.compile(
     r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"
@@ -51,8 +37,8 @@ _GROUPS = word_set(
 )
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = (
-    STOP
-    | VAGUE
+    en.STOP
+    | en.VAGUE
     | word_set(
         "to me you it them him her us this that more n't go see be being back last game games lot way thing"
     )
@@ -171,7 +157,7 @@ class Claims:
             liking = "np" in groups and groups.get("verb") in _LIKING
             if found and first and found[-1].subject[0] >= 0 and not liking:
                 return found[-1].who, (first, first)
-            verb = FORMS.get((groups.get("verb") or "").split(" ")[0])
+            verb = en.FORMS.get((groups.get("verb") or "").split(" ")[0])
             speaker = self.scene.speaker if first == 0 and verb is not None and verb.past else None
             return None if speaker is None else (speaker, (first, first))
         at = self.line.at(match.start("s"))
@@ -216,7 +202,7 @@ class Claims:
     def _drafted(
         self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
     ) -> Iterator[Drafted]:
-        tense = tense_of(match)
+        tense = en.tense_of(match)
         if tense.negated and not tense.over and _AGAIN.search(words):
             tense = replace(tense, over=True)
         if claim.how == "value":
@@ -276,7 +262,7 @@ class Claims:
         if joined and target.type == "Organization" and target.name.lower().split()[-1] not in _GROUPS:
             kind = FactKind.FUNCTIONAL
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
-        elif joined and (target.type in ("Location", "Person") or target.name.lower() in PLACES):
+        elif joined and (target.type in ("Location", "Person") or target.name.lower() in en.PLACES):
             return None
         if not all(map(_is_of, (source, target), claim.types)):
             return None
@@ -296,8 +282,8 @@ class Claims:
         if claim.relation == "KIN" and role.endswith("s") and role != "boss":
             return None  # "my friends Ann, Ben"
         if claim.relation in ("KIN", "HAS"):
-            single = role in _SINGLE or (claim.relation == "HAS" and role not in KIN)
-            target.specify("Person" if role in KIN else "")
+            single = role in _SINGLE or (claim.relation == "HAS" and role not in en.KIN)
+            target.specify("Person" if role in en.KIN else "")
             kind = FactKind.FUNCTIONAL if single else FactKind.STATE
             return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
         if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
@@ -312,7 +298,7 @@ class Claims:
         return Claim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
 
     def _timed(
-        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
+        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: en.Tense, times: list[Time]
     ) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
@@ -326,7 +312,7 @@ class Claims:
         if tense.over:
             if claim.target == "np" and not {"but", "again"}.isdisjoint(self.marks):
                 return None
-            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, self.scene.reference_ms))
+            over = draft._replace(polarity=Polarity.ENDS, valid_ms=en.told_at(times, self.scene.reference_ms))
             return over if claim.how == "state" else None
         if tense.negated:
             denied = claim.how == "state" and claim.kind is not FactKind.EVENT
@@ -334,28 +320,28 @@ class Claims:
             return draft._replace(polarity=Polarity.DENIES) if denied else None
         return self._asserted(claim, draft, tense, times)
 
-    def _ended(self, draft: Drafted, tense: Tense, times: list[Time]) -> Drafted | None:
+    def _ended(self, draft: Drafted, tense: en.Tense, times: list[Time]) -> Drafted | None:
         dated = [time for time in times if time.role in ("at", "since")]
         dated = [time for time in dated if time.role == "at"] or dated
-        when = begins(dated, self.scene.reference_ms, tense.name in ("future", "ongoing", "present"))
+        when = en.begins(dated, self.scene.reference_ms, tense.name in ("future", "ongoing", "present"))
         unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
         return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
 
-    def _asserted(self, claim: Claim, draft: Drafted, tense: Tense, times: list[Time]) -> Drafted | None:
+    def _asserted(self, claim: Claim, draft: Drafted, tense: en.Tense, times: list[Time]) -> Drafted | None:
         now = self.scene.reference_ms
         if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
             told = tense.name in ("past", "perfect") or claim.source != "s"
-            return draft._replace(valid_ms=told_at(times, now)) if told else None
-        when = begins(times, now, tense.name in ("future", "ongoing", "present"))
+            return draft._replace(valid_ms=en.told_at(times, now)) if told else None
+        when = en.begins(times, now, tense.name in ("future", "ongoing", "present"))
         if when is None and (tense.name == "future" or (tense.name == "ongoing" and claim.how == "begin")):
             return None
         if tense.name == "past" and claim.how == "state" and claim.relation != "BORN_IN":
             return _past(draft, times, now)
-        until = ends(times, tense.name)
+        until = en.ends(times, tense.name)
         return draft._replace(valid_ms=now if when is None else when, invalid_ms=until)
 
     def _value(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: en.Tense
     ) -> Iterator[Drafted]:
         value = match["value"]
         if tense.negated or tense.over:
@@ -373,20 +359,20 @@ class Claims:
         if time is not None and time.begin_ms is None:
             return
         when_told = [each for each in times if each is not time]
-        moved = FORMS.get((groups.get("moved") or "is").split(" ")[0])
+        moved = en.FORMS.get((groups.get("moved") or "is").split(" ")[0])
         ahead = not groups.get("past") and (moved is None or not moved.past)
         now = self.scene.reference_ms
         if tense.name == "past" and claim.relation != "VALUE":
-            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, now))
+            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=en.told_at(when_told, now))
             return
-        when = begins(when_told, now, ahead)
+        when = en.begins(when_told, now, ahead)
         yield Drafted(relation, claim.kind, who, target, valid_ms=now if when is None else when)
 
 
 def _agrees(match: re.Match[str]) -> bool:
     """Whether verb and subject may belong together: not so in "the group head Han", "Ann's work for Acme"."""
     groups = match.groupdict()
-    form = FORMS.get(groups.get("verb") or "")
+    form = en.FORMS.get(groups.get("verb") or "")
     if (
         form is None
         or not form.base
@@ -414,6 +400,6 @@ def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
     if timed is None:
         return draft._replace(invalid_ms=now)
     begin = None if timed.role == "until" else timed.begin_ms
-    end = last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
+    end = en.last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
     end = now if end is None or end > now else end
     return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)

@@ -39,8 +39,8 @@ _LEAST_LOWER = 0.45  # of the words of a sentence
 
 
 def is_sentence(words: Sequence[Word]) -> bool:
-    """Whether the words are one: a verb in lower case, and not mainly capitals. Without a stop at its end, the
-    verb must be an auxiliary or stand behind its subject, since "reports" and "uses" are nouns too."""
+    """Whether the words are one: a verb in lower case, and not mainly capitals. Without a stop at its end the
+    verb is an auxiliary or stands behind its subject, since "reports" and "uses" are nouns too."""
     letters = [word for word in words if word.text[0].isalpha()]
     lower = sum(word.text.islower() for word in letters)
     if lower < max(1, _LEAST_LOWER * (len(letters) - 2)):
@@ -199,11 +199,10 @@ class _Finder:
             return True
         if low in _NEVER or (low in en.STOP and (self.strict or not self._capital(at + 1))):
             return False
-        if self.strict and not self._may_be_named(at, text):
+        brand = text[0].isupper() or _BRAND.fullmatch(text) is not None
+        if not brand or (self.strict and not self._may_be_named(at, text)):
             return False
-        if not text[0].isupper():
-            return _BRAND.fullmatch(text) is not None
-        if self._is_first(at):
+        if self._is_first(at) and text[0].isupper():
             return self._starts_sentence(at, text, low)
         return low not in en.PREPOSITIONS and not (low in en.CALENDAR and not self._capital(at + 1))
 

@@ -12,20 +12,9 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.models.rules import english as en
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Found
-from kgsvc.models.rules.english import (
-    BE,
-    DETERMINERS,
-    FORMS,
-    HAVE,
-    INTERJECTIONS,
-    MODALS,
-    STOP,
-    THIRD_PERSON,
-    VAGUE,
-    nearer,
-)
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.names import read_aliases
 from kgsvc.models.rules.relations import screaming
@@ -43,7 +32,7 @@ _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
 _REPLY = 300  # characters of an answer that says nothing without its question
 _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
-_SLIGHT = STOP | VAGUE | INTERJECTIONS
+_SLIGHT = en.STOP | en.VAGUE | en.INTERJECTIONS
 _ELLIPSIS = re.compile(  # "we aren't, …", "that's not true"
     r"(?:no ,? ?)?(?:I|we|he|she|it|they|that|this) (?:am|'m|are|'re|is|'s|was|were|do|does|did|has|have) "
     r"(?:not|n't)(?: true| so| right)? [,.;:!]"
@@ -148,7 +137,7 @@ class _Reader:
                 self._keep(sentence, [], _SUBSTANCE, asked, None)
                 self._flush()
         else:
-            if self.before and not THIRD_PERSON.isdisjoint(line.text.split(" ")[:4]):
+            if self.before and not en.THIRD_PERSON.isdisjoint(line.text.split(" ")[:4]):
                 self._meant()
             self.before = ""
             origin = self.scene.origin()
@@ -225,7 +214,7 @@ class _Reader:
         if match is None or scene.subject is None or scene.speaker is not None:
             return False
         key, value = match[1].lower(), match[2].rstrip(" .")
-        if key.split(" ", 1)[0] in STOP or not value:
+        if key.split(" ", 1)[0] in en.STOP or not value:
             return False
         named = next((draft for draft in line.names if draft is not None and draft.name == value), None)
         target = named or scene.node(value, "Value")
@@ -309,17 +298,17 @@ def _spaced(sentence: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """What a text that has no name and names nothing is called: its first words, if it can be up to the verb."""
+    """What a text without a name that names nothing is called: its first words, up to the verb."""
     words = [word for word in words_of(text[:_PASSAGE]) if word.text[0].isalnum()][:_FIRST_WORDS]
-    words = words[1:] if len(words) > 1 and words[0].low in DETERMINERS else words
+    words = words[1:] if len(words) > 1 and words[0].low in en.DETERMINERS else words
     verbs = (n for n, word in enumerate(words) if n and _is_verb(word.low))
     words = words[: next(verbs, len(words))]
     return text[words[0].start : words[-1].end] if words else text[:_PASSAGE]
 
 
 def _is_verb(low: str) -> bool:
-    form = FORMS.get(low)
-    return low in BE or low in HAVE or low in MODALS or (form is not None and (form.third or form.past))
+    form = en.FORMS.get(low)
+    return low in en.AUXILIARIES or (form is not None and (form.third or form.past))
 
 
 def _is_vocative(line: Line) -> bool:
@@ -327,7 +316,7 @@ def _is_vocative(line: Line) -> bool:
     marks = line.text.split(" ")
     at = next((n for n, m in enumerate(marks) if is_mark(m, "N")), -1)
     before, behind = marks[at - 1] if at > 0 else ",", marks[at + 1] if at + 1 < len(marks) else "."
-    return at >= 0 and (before == "," or before in INTERJECTIONS) and behind in (",", "!", ".", "?", "-")
+    return at >= 0 and (before == "," or before in en.INTERJECTIONS) and behind in (",", "!", ".", "?", "-")
 
 
 def _when(line: Line, now: int) -> int | None:
@@ -335,7 +324,7 @@ def _when(line: Line, now: int) -> int | None:
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:
             continue
-        nearest = nearer(time, now)
+        nearest = en.nearer(time, now)
         if nearest is not None and (nearest <= now or time.role == "since"):
             return nearest
     return None

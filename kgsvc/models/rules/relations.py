@@ -1,10 +1,11 @@
 """The relations that the rules claim, and the patterns that a clause must fit to claim one.
 
 Few and strong: a clause that fits none states no relation, its words are kept anyway. A row of the table is
-`NAME kind [source types>target types]: phrases [| begins: phrases] [| ends: phrases]`; "!" before types: none of
-them, "=": these alone. A phrase is a verb in base form and what stands before the name: "work at"; "be" with a participle is the
-passive. Phrases of `begins` assert the relation in the past tense too ("moved to"), those of `ends` end it. "<" in
-front: the relation goes from the name behind the verb to its subject ("TechCorp hired Dana": WORKS_AT from Dana).
+`NAME kind [source types>target types]: phrases [| begins: phrases] [| ends: phrases]`. Before types, "!"
+means none of them and "=" these alone, nothing of unknown type. A phrase is a verb in base form and what
+stands before the name: "work at"; "be" with a participle is the passive. Phrases of `begins` assert the
+relation in the past tense too ("moved to"), those of `ends` end it. "<" in front: the relation goes from the
+name behind the verb to its subject ("TechCorp hired Dana" is WORKS_AT from Dana).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _ROWS = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by
     | begins: start at; be hired by; < hire
     | ends: resign from; quit; finish at; retire from; be fired from; quit my job at
-MEMBER_OF state Person/Organization: be a member of; belong to | begins: join; rejoin | ends: leave; pull out of
+MEMBER_OF state Person/Organization: be a member of; belong to
+    | begins: join; rejoin | ends: leave; pull out of
 REPORTS_TO functional Person>Person: report to
 LIVES_IN functional Person>Location: live in; reside in
     | begins: move to; move into; move back to; relocate to; settle in; move into a flat in
@@ -73,8 +75,8 @@ _STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore
 _ANY = _THING.replace("(?:the )?", "(?:a |an )?")
 # How a value is told, and told anew: "is $5", "was raised from $5 to $6", "slipped to 7 July".
 _CHANGED = (
-    "raised lowered moved changed extended increased reduced cut dropped pushed postponed delayed brought set put"
-    " rose fell went slipped grew climbed goes moves rises slips changes drops"
+    "raised lowered moved changed extended increased reduced cut dropped pushed postponed delayed brought set"
+    " put rose fell went slipped grew climbed goes moves rises slips changes drops"
 )
 _CHANGING = rf"(?P<changed>{_CHANGED.replace(' ', '|')})"
 _CHANGES = rf"{_CHANGING}(?: up| down| back| forward)?(?: from(?: A\d+| \d[\d.,]*| T\d+(?= to))?)?(?: to)?"
@@ -209,7 +211,8 @@ _VALUES = rf"""
 (put puts raised raises cut cuts lowered lowers dropped increased):
     (?P<s>N\d+) (?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)
     (?:the |its |their )?THING (?:price )?(?:up |down |back )?to (?P<value>A\d+)
-(quote price): (?P<s>N\d+) (?:sent|gave|quoted) (?:us )?(?:the |its |their |a )?THING (?:quote|price) :? ?(?P<value>A\d+)
+(quote price):
+    (?P<s>N\d+) (?:sent|gave|quoted) (?:us )?(?:the |its |their |a )?THING (?:quote|price) :? ?(?P<value>A\d+)
 (back up down): (?P<s>N\d+)(?: [^ ]+){{1,4}} the THING (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)
 (due): (?P<s>N\d+) (?:is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)
 CHARGES ({" ".join(_forms("charge"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("charge"))}) PRICE

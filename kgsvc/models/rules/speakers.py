@@ -15,16 +15,8 @@ from itertools import islice
 from kgsvc.domain.facts.amendments import quoted_question, quoted_words
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.models.rules import english as en
 from kgsvc.models.rules.days import MONTHS, WEEKDAYS
-from kgsvc.models.rules.english import (
-    COMMON,
-    FORMS,
-    HONORIFICS,
-    PLACES,
-    STOP,
-    WORK_WORDS,
-    type_of,
-)
 from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.scene import Scene
 from kgsvc.models.rules.text import MOST, READ, cleaned, sentences_of, word_set, words_of
@@ -35,7 +27,7 @@ _NAME = r"[^\W\d_][\w.'’-]{0,40}(?: [^\W\d_][\w.'’-]{0,40}){0,3}"
 _PLAIN_PREFIX = re.compile(rf"[ \t]*+({_NAME}):[ \t]+")
 _LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+({_NAME}):[ \t]+")
 _PREFIX_BOUND = 400  # characters that a speaker's prefix may take
-_ORDINARY = COMMON | STOP | MONTHS.keys() | WEEKDAYS.keys()
+_ORDINARY = en.COMMON | en.STOP | MONTHS.keys() | WEEKDAYS.keys()
 _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})
 
 
@@ -101,7 +93,7 @@ def _is_speaker_name(text: str) -> bool:
     if text.lower() in _ROLE_TYPES:
         return True
     words = text.lower().split()
-    return text[0].isupper() and _ORDINARY.isdisjoint(words) and FORMS.get(words[-1]) is None
+    return text[0].isupper() and _ORDINARY.isdisjoint(words) and en.FORMS.get(words[-1]) is None
 
 
 _FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
@@ -189,20 +181,20 @@ def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:
     for episode in episodes:
         text = episode.body[:_SCANNED]
         for name in reversed(find_names(text, words_of(text))):
-            if type_of(name.text, name.quoted) == kind:
+            if en.type_of(name.text, name.quoted) == kind:
                 yield name.text
 
 
 def _full_names(body: str) -> list[str]:
     """People's names of several words, as far as they begin with a given name."""
     found = (match[0] for match in _FULL_NAME.finditer(body))
-    return [name for name in dict.fromkeys(found) if type_of(name) == "Person"]
+    return [name for name in dict.fromkeys(found) if en.type_of(name) == "Person"]
 
 
 def short_names(full: Iterable[str]) -> dict[str, str]:
     """First and last words of full names, where they point to one name only."""
     ends = ((part.lower(), name) for name in full for part in (*name.split()[:1], *name.split()[-1:]))
-    return _unique(ends, PLACES | HONORIFICS)
+    return _unique(ends, en.PLACES | en.HONORIFICS)
 
 
 def _nicknames(participants: Iterable[str], taken: Set[str]) -> dict[str, str]:
@@ -231,7 +223,7 @@ def _unique(claims: Iterable[tuple[str, str]], never: Set[str]) -> dict[str, str
 
 
 def _is_name(short: str) -> bool:
-    return short not in COMMON and short not in STOP and FORMS.get(short) is None
+    return short not in en.COMMON and short not in en.STOP and en.FORMS.get(short) is None
 
 
 def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
@@ -257,9 +249,9 @@ def _entitle(scene: Scene, cast: Cast, content: str, episode: Episode) -> str:
 
 def _type_of_title(title: str, short: str) -> str:
     inside = title[len(short) :].lower()
-    if any(word in WORK_WORDS for word in inside.strip(" ()").split()):
+    if any(word in en.WORK_WORDS for word in inside.strip(" ()").split()):
         return "Work"
-    return "Person" if _PERSON_BRACKETS.search(inside) else type_of(short)
+    return "Person" if _PERSON_BRACKETS.search(inside) else en.type_of(short)
 
 
 def _opening_name(text: str, short: str) -> list[str]:
