@@ -42,7 +42,7 @@ ADVERBS = listed("adverbs", word_set)
 INTERJECTIONS = listed("interjections", word_set)
 
 # Capitalised, yet no names: adjectives of peoples, which may still be things ("speaks Hungarian").
-DEMONYMS = listed("demonyms", word_set)  # but for the many in -ian, -ean and -ese
+DEMONYMS = listed("demonyms", word_set)
 HONORIFICS = listed("honorifics", word_set)
 # Nouns too vague to name anything.
 VAGUE = listed("vague", word_set)

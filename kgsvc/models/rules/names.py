@@ -1,6 +1,4 @@
-"""What a sentence names: runs of capitalised words, quoted titles, names known before; and further names for
-those: "call me Gus", "Harbour Credit Union (HCU)", "EX-07, known as Bob".
-"""
+"""What a sentence names: runs of capitalised words, quoted titles, names known before."""
 
 from __future__ import annotations
 
@@ -9,11 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kgsvc.domain.model.extraction import ExtractedEdge
-from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.names.similarity import RELATED, folded
+from kgsvc.domain.names.similarity import folded
 from kgsvc.models.rules import english as en
-from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import Word, word_set
 
 _LONGEST = 8  # words of a name
@@ -22,14 +17,15 @@ _CONNECTORS = word_set("of de la le les van von der den di da do dos del du bin 
 _QUOTES = {'"': '"', "“": "”", "”": "”", "«": "»"}
 _ORDINARY_ENDINGS = (
     *("ing", "ly", "ed", "tion", "sion", "ness", "ment", "ity", "ism", "ful", "less", "ous", "able"),
-    *("ible", "est", "ies", "ers", "ants", "ents"),
+    *("ible", "est", "ies", "ers", "ants", "ents", "ance", "ship", "hood", "sty", "ency", "ancy", "logue"),
 )
+_ADJECTIVES = ("al", "ent", "ary", "que", "ive")
 _NEVER = en.NEVER_NAMES | word_set("ceo cto cfo coo vp")
 _PEOPLES = ("ean", "ian", "ese", "ish")
 _NO_INITIALS = word_set("ps pps am pm nb us uk un eu dc ad bc")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied ,")
 _CODE = re.compile(r"`[^`]*`|https?://\S+")
-_IDENTIFIER = re.compile(r"_|[./]\w*[A-Z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$")
+_IDENTIFIER = re.compile(r"_|[./]\w*[A-Z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
 _REFERENCE = re.compile(r"^\^|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b")
@@ -76,7 +72,8 @@ def find_names(
     """The names in order, without overlap.
 
     `known` holds lower-case names that are names wherever they are capitalised; `ordinary` holds words seen
-    in lower case elsewhere, which therefore are no names at the beginning of a sentence; `titles` are names
+    in lower case elsewhere, which therefore are no names at the beginning of a sentence, and after "^" those
+    that a longer text has nowhere else; `titles` are names
     wherever they stand exactly so. `strict`: as in documents, where headings, cells, lists of links and
     references are full of capitals, only what stands in a sentence is a name, and no code is one.
     """
@@ -144,6 +141,8 @@ class _Finder:
         telling = [word for word in inside if word.text[0].isalpha() and word.low not in en.STOP]
         if not inside[0].capital or not all(word.capital for word in telling):
             return None
+        if self.strict and all(word.text.isupper() or self._is_term(word) for word in telling):
+            return None
         if inside[-1].text in (".", ",", "...") or (at and self.words[at - 1].low in _SAYING):
             return None
         return Name(at + 1, after, self._text(at + 1, after), quoted=True)
@@ -169,8 +168,8 @@ class _Finder:
             return False
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
-        if self.strict and all(map(self._is_term, words)) and en.type_of(low) == "Entity":
-            return False
+        if self.strict and (self._shouts(words) or all(map(self._is_term, words))):
+            return len(words) > 1 and en.type_of(low) != "Entity"
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
 
     def _names_alone(self, at: int, word: Word) -> bool:
@@ -181,6 +180,14 @@ class _Finder:
         if low.endswith(_PEOPLES) and before in ("a", "an", "the"):  # "a Singaporean filmmaker"
             return not self._low(at + 1).isalpha()
         return not word.text.isupper() or not (low in en.COMMON or low in en.VAGUE)
+
+    def _shouts(self, words: Sequence[Word]) -> bool:
+        """ "BIT STRING", and "FLASH" where flash is a word of the text."""
+        if not all(word.text.isupper() for word in words):
+            return False
+        if len(words) == 1:
+            return len(words[0].text) > 3 and words[0].low in self.ordinary
+        return any(len(word.text) >= _SHOUTED for word in words)
 
     def _is_term(self, word: Word) -> bool:
         """Whether it is an ordinary word, which documents write with a capital in titles and terms too."""
@@ -193,9 +200,10 @@ class _Finder:
     def _starts(self, at: int) -> bool:
         word = self.words[at]
         text, low = word.text, word.low
-        if not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)) or at in self.closed:
+        if at in self.closed or not text[0].isalpha() or not (text[0].isupper() or _inner_capital(text)):
             return False
-        if low in self.known or self._is_initialled(at):
+        great = low == "great" and self.strict and self._capital(at + 1)  # "Great Barrier Island"
+        if great or low in self.known or self._is_initialled(at):
             return True
         if low in _NEVER or (low in en.STOP and (self.strict or not self._capital(at + 1))):
             return False
@@ -207,7 +215,12 @@ class _Finder:
         return low not in en.PREPOSITIONS and not (low in en.CALENDAR and not self._capital(at + 1))
 
     def _may_be_named(self, at: int, text: str) -> bool:
-        """Whether this is neither an identifier nor shouted: "PREAMBLE The purpose", "the ENCODED file"."""
+        """Whether this is no identifier, unit ("4 KiB") or adjective ("Imperial troops"), nor shouted."""
+        behind, before = self._low(at + 1), self.words[at - 1].text if at else ""
+        if before.isdigit() and len(text) < 4:
+            return False
+        if text.endswith(_ADJECTIVES) and behind.isalpha() and behind == self.words[at + 1].text:
+            return behind in en.STOP or text.lower() in en.PLACES
         if _IDENTIFIER.search(text) and not _INITIALS.fullmatch(text):
             return False
         return not text.isupper() or len(text) < _SHOUTED or (len(text) < 7 and not self._capital(at + 1))
@@ -224,14 +237,22 @@ class _Finder:
             return False
         if low in en.GIVEN_NAMES:
             return self._capital(at + 1) or en.FORMS.get(low) is None or self._acts(at + 1)
-        if (_inner_capital(text) and not text.isupper()) or f"{low} {self._low(at + 1)}" in en.PLACES:
+        inner = _inner_capital(text) and not text.isupper()
+        if inner or low in en.PLACES or f"{low} {self._low(at + 1)}" in en.PLACES:
             return True
-        several = self.strict and low.endswith("s") and self._low(at + 1) in ("are", "were", "have")
-        if low in en.VAGUE or en.FORMS.get(low) is not None or several:
+        if low in en.VAGUE or en.FORMS.get(low) is not None or (self.strict and self._is_usual(at, low)):
             return False
-        if self._capital(at + 1) or low in en.PLACES:
-            return True
-        return not self._is_word(low) and (self._acts(at + 1) or (text.isupper() and len(text) > 2))
+        alone = (text.isupper() and len(text) > 2) or (self._acts(at + 1) and f"^{low}" not in self.ordinary)
+        return self._capital(at + 1) or (alone and not self._is_word(low))
+
+    def _is_usual(self, at: int, low: str) -> bool:
+        """ "Potatoes were", "Furthermore, it", "Secondary schools", "Treaty claims"."""
+        behind = self._low(at + 1)
+        several = low.endswith("s") and behind in ("are", "were", "have")
+        single = several or behind in (",", "(") or low.endswith(_ADJECTIVES)
+        return (
+            low in self.ordinary or low.endswith(_ORDINARY_ENDINGS) or (single and not self._capital(at + 1))
+        )
 
     def _is_word(self, low: str) -> bool:
         """Whether a word is an ordinary one, as far as its form tells."""
@@ -348,50 +369,3 @@ class _Finder:
 
     def _text(self, first: int, after: int) -> str:
         return " ".join(self.sentence[self.words[first].start : self.words[after - 1].end].split())
-
-
-_AFTER = r"(?=[,.:!?;)]|\Z|\n| (?:for short|here|btw|and|at|is|was)\b)"
-_ALIAS = rf"[\"'“‘]?(?P<alias>[A-Z][\w&’'-]{{1,20}}?)[\"'”’]?{_AFTER}"
-_SIGNS = re.compile(r"[Cc]alls? me|I['’ ]|this is|」|\(|known as|a\.?k\.?a|nicknamed|calls? [A-Z\"“]")
-_OWN = re.compile(
-    rf"\b(?:[Cc]alls? me|I go by|I['’]m known as|(?P<maybe>I['’]m|I am|it['’]s|this is)) {_ALIAS}"
-    r"|「(?P<named>[^「」]{1,12}?)(?:さん|くん|ちゃん)?」(?:で通って|と呼ばれて|と呼んで)"
-)
-_WORD = r"[A-Z][\w'’&-]{0,30}"
-_FULL = rf"(?P<full>{_WORD}(?: (?:of |and |for |the )?{_WORD}){{0,5}})"
-_BRACKETED = re.compile(rf"\b(?:The )?{_FULL} \([\"“]?(?P<alias>[A-Z][A-Za-z&]{{1,9}})[\"”]?\)")
-_KNOWN_AS = r"(?:also |better |commonly |otherwise )?(?:known as|a\.?k\.?a\.?|nicknamed)"
-_THEY_CALL = r"(?:which|whom|who) (?:\w{1,20} ){1,4}calls?"
-_CALLED = re.compile(rf"\b(?:The )?{_FULL}(?:,| \() ?(?:{_KNOWN_AS}|{_THEY_CALL}) {_ALIAS}")
-
-
-def read_aliases(scene: Scene, sentence: str) -> None:
-    """Add the further names that a sentence gives to its speaker and to what it names. Each is a fact
-    RENAMED_TO the name that stays shown: the two become one entity."""
-    if _SIGNS.search(sentence) is None:
-        return
-    for match in _OWN.finditer(sentence) if scene.speaker is not None else ():
-        alias = match["named"] or match["alias"]
-        if not match["maybe"] or _is_form(alias, scene.speaker):
-            _add(scene, alias, scene.speaker, sentence)
-    for match in (*_CALLED.finditer(sentence), *_BRACKETED.finditer(sentence)):
-        initials = "".join(word[0] for word in match["full"].split() if word[0].isupper())
-        if match.re is _CALLED or match["alias"].upper() == initials:
-            _add(scene, match["alias"], scene.found(match["full"]), sentence)
-
-
-def _is_form(alias: str, whose: NodeDraft | None) -> bool:
-    """Whether it is a first name cut short or a usual nickname."""
-    first, short = folded(whose.name if whose else "").partition(" ")[0], folded(alias)
-    ends = len(short) > 2 and (first.startswith(short) or first.endswith(short))
-    return ends or first in RELATED.get(short, ())
-
-
-def _add(scene: Scene, alias: str, full: NodeDraft | None, sentence: str) -> None:
-    low = alias.lower()
-    ordinary = low in en.CALENDAR or low in en.COMMON or low in en.STOP  # "call me Monday"
-    node = None if full is None or ordinary else scene.node(alias, full.type)
-    if node is not None and full is not None and node is not full:
-        fact = f"{scene.speaker.name}: {sentence}" if scene.speaker is not None else sentence
-        ends, now = (node.ref, full.ref), scene.reference_ms
-        scene.add(ExtractedEdge("RENAMED_TO", fact, *ends, now, kind=FactKind.EVENT))

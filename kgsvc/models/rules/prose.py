@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
+from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Found
 from kgsvc.models.rules.marking import Line, is_mark, mark
-from kgsvc.models.rules.names import read_aliases
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
@@ -38,6 +38,7 @@ _ELLIPSIS = re.compile(  # "we aren't, …", "that's not true"
     r"(?:not|n't)(?: true| so| right)? [,.;:!]"
 )
 _TRAILING = " ,;:-–—&"
+_LONG = 10  # sentences of a text that names in other places too what its sentences begin with
 _FIRST_WORDS = 6  # by which a text without a name is called, at most
 
 
@@ -60,8 +61,11 @@ def read_text(
     clauses claim. `before` gives what those of the speaker's last message did, which this one may correct."""
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
     paragraphs = [sentences_of(paragraph) for paragraph in unruled(text[:end]).split("\n\n")]
-    said = (each for sentences in paragraphs for each in sentences if each[0] != "`")
-    ordinary = {word.strip(".,:)(") for each in said for word in each.split() if word.islower()}
+    said = [each.split() for sentences in paragraphs for each in sentences if each[0] != "`"]
+    ordinary = {word.strip(".,:)(") for words in said for word in words if word.islower()}
+    if len(said) >= _LONG and scene.speaker is None:
+        inner = {word.strip(".,:)(").lower() for words in said for word in words[1:] if word[0].isupper()}
+        ordinary |= {f"^{word.lower()}" for words in said for word in words[:1] if word.lower() not in inner}
     reader = _Reader(scene, cast, ordinary, len(text), before)
     reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
