@@ -35,12 +35,11 @@ _DIED = re.compile(r" died (?:on |in )?(T\d+)(?![^ ])")
 def told_of(line: Line, scene: Scene) -> Iterator[Told]:
     """The facts of a sentence about the text's subject, each with a short sentence that says it."""
     text, head = line.text, _HEAD.match(line.text)
-    own = scene.sentence == 1 and head is not None and head[0][0] == "N"
-    who = scene.subject or (line.name(head[0]) if own and head else None)
+    who = scene.subject
+    if who is None or not line.sentence.startswith(who.name.split()[0]):
+        who = who if head is None or head[0][0] != "N" else line.name(head[0])
+        who = None if head is None else who
     if who is None or scene.speaker is not None:
-        return
-    again = head is not None and (head[0][0] != "N" or line.name(head[0]) is who)
-    if not (again or line.sentence.startswith(who.name.split()[0])):
         return
     found = _IS.search(text)
     noun = text[found.end() :] if found else ""

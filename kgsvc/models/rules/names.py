@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from kgsvc.domain.names.similarity import folded
@@ -29,9 +30,10 @@ _IDENTIFIER = re.compile(r"_|[./]\w*[A-Z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
 _REFERENCE = re.compile(r"^\^|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b")
-_BORDERS = ("|", ";", "•", "·")
+_BORDERS = (";", "|", "•", "·")
+_LISTED = 3  # semicolons, which no longer part clauses but the items of a list
 _SHOUTED = 5  # letters from which on a word in capitals may be no abbreviation; from 7 on it is none
-_LEAST_LOWER = 0.45  # of the words of a sentence
+_LEAST_LOWER = 0.45  # of the words of a sentence, where a name counts as one
 
 
 def is_sentence(words: Sequence[Word]) -> bool:
@@ -39,7 +41,8 @@ def is_sentence(words: Sequence[Word]) -> bool:
     verb is an auxiliary or stands behind its subject, since "reports" and "uses" are nouns too."""
     letters = [word for word in words if word.text[0].isalpha()]
     lower = sum(word.text.islower() for word in letters)
-    if lower < max(1, _LEAST_LOWER * (len(letters) - 2)):
+    runs = [len(list(group)) for capital, group in groupby(words, lambda word: word.capital) if capital]
+    if lower < max(1, _LEAST_LOWER * (lower + len(runs) - 2)) or max(runs, default=0) > _LONGEST:
         return False
     stops = words[-1].text[0] in ".!?;" and words[-1].start == words[-2].end
     for before, word in zip([None, *letters], letters, strict=False):
@@ -115,7 +118,8 @@ class _Finder:
     def _fragments(self) -> Iterator[int]:
         """The words of code, of cells and of lines that are no sentences."""
         start, cited = 0, _REFERENCE.search(self.sentence) is not None
-        for after in [*(n for n, word in enumerate(self.words) if word.text in _BORDERS), len(self.words)]:
+        borders = _BORDERS if self.sentence.count(";") >= _LISTED else _BORDERS[1:]
+        for after in [*(n for n, word in enumerate(self.words) if word.text in borders), len(self.words)]:
             if cited or not is_sentence(self.words[start:after]):
                 yield from range(start, after)
             start = after + 1
@@ -141,7 +145,7 @@ class _Finder:
         telling = [word for word in inside if word.text[0].isalpha() and word.low not in en.STOP]
         if not inside[0].capital or not all(word.capital for word in telling):
             return None
-        if self.strict and all(word.text.isupper() or self._is_term(word) for word in telling):
+        if self.strict and (len(telling) < 2 or all(word.text.isupper() for word in telling)):
             return None
         if inside[-1].text in (".", ",", "...") or (at and self.words[at - 1].low in _SAYING):
             return None
@@ -168,7 +172,8 @@ class _Finder:
             return False
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
-        if self.strict and (self._shouts(words) or all(map(self._is_term, words))):
+        joined = any(word.low in _CONNECTORS for word in words)  # "House of Commons"
+        if self.strict and (self._shouts(words) or (all(map(self._is_term, words)) and not joined)):
             return len(words) > 1 and en.type_of(low) != "Entity"
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
 
@@ -217,7 +222,7 @@ class _Finder:
     def _may_be_named(self, at: int, text: str) -> bool:
         """Whether this is no identifier, unit ("4 KiB") or adjective ("Imperial troops"), nor shouted."""
         behind, before = self._low(at + 1), self.words[at - 1].text if at else ""
-        if before.isdigit() and len(text) < 4:
+        if before.isdigit() and len(text) < 4 and not self._capital(at + 1):
             return False
         if text.endswith(_ADJECTIVES) and behind.isalpha() and behind == self.words[at + 1].text:
             return behind in en.STOP or text.lower() in en.PLACES
