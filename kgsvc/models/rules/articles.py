@@ -15,6 +15,7 @@ from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 
 _MADE = {"directed": "DIRECTED", "written": "WROTE", "composed": "COMPOSED", "produced": "PRODUCED"}
+_MADE |= {"co-directed": "DIRECTED", "co-written": "WROTE", "co-produced": "PRODUCED"}
 _MADE |= {"founded": "FOUNDED", "starring": "STARS_IN"}
 _VERBS = "|".join(_MADE)
 _PEOPLE = r"(?P<people>N\d+(?: , N\d+){0,9}(?:(?: ,)? (?:and|&) N\d+)?)(?![^ ])"
@@ -42,47 +43,55 @@ def told_of(line: Line, scene: Scene) -> Iterator[Told]:
     if who is None or scene.speaker is not None:
         return
     found = _IS.search(text)
-    noun = text[found.end() :] if found else ""
+    start = found.end() if found else 0
     before = text[: found.start()] if found else text
-    kinds = set(re.split(r" (?:by|of|in|on|with|who|that|about|,) ", noun, maxsplit=1)[0].split(" "))
-    if who.type != "Work" and (who.type == "Person" or not kinds.isdisjoint(ROLES)):
+    marks = re.split(r" (?:by|of|in|on|with|who|that|about|best|known|,) ", text[start:], maxsplit=1)[
+        0
+    ].split(" ")
+    kind = next((mark for mark in marks if mark in WORK_WORDS), "") if found else ""
+    role = max((n for n, mark in enumerate(marks) if mark in ROLES), default=0) if found else 0
+    if who.type != "Work" and (who.type == "Person" or role):
         who.type = "Person"
-        yield from _life(line, who, before)
-    elif who.type == "Work" or not kinds.isdisjoint(WORK_WORDS):
+        first = line.at(start)
+        is_ = f"The {line.words(first + 1, first + role + 1)} {who.name}" if role else who.name
+        yield from _life(line, who, before, is_)
+    elif who.type == "Work" or kind:
         who.type = "Work"
-        yield from _made(line, who, text)
+        yield from _made(line, who, start, f"The {kind} {who.name}" if kind else who.name)
     else:
-        yield from _made(line, who, text, ("founded",))
+        yield from _made(line, who, start, who.name, ("founded",))
 
 
-def _made(line: Line, who: NodeDraft, text: str, verbs: tuple[str, ...] = tuple(_MADE)) -> Iterator[Told]:
-    for match in _MAKERS.finditer(text):
-        if _OTHER.search(text, 0, match.start()):
+def _made(
+    line: Line, who: NodeDraft, start: int, is_: str, verbs: tuple[str, ...] = tuple(_MADE)
+) -> Iterator[Told]:
+    for match in _MAKERS.finditer(line.text, start):
+        if _OTHER.search(line.text, start, match.start()):
             return
         for name in _people(line, match):
             for verb in match["verbs"].split():
                 if verb in verbs:
                     said = "has" if verb == "starring" else f"was {verb} by"
-                    yield _event(_MADE[verb], name, who, None, f"{who.name} {said} {name.name}.")
+                    yield _event(_MADE[verb], name, who, None, f"{is_} {said} {name.name}.")
 
 
-def _life(line: Line, who: NodeDraft, before: str) -> Iterator[Told]:
+def _life(line: Line, who: NodeDraft, before: str, is_: str) -> Iterator[Told]:
     """What stands in brackets behind a name, "was born" and "died"."""
     aside = _BRACKET.search(before)
     inside = aside[1] if aside else line.text if " born " in line.text[:80] else ""
     born, lived, died = _BORN.search(inside), _LIVED.search(inside), _DIED.search(line.text[:40])
     if begun := born or lived:
-        yield _dated(line, who, "BORN_ON", "was born", begun[1])
+        yield _dated(line, who, "BORN_ON", f"{is_} was born", begun[1])
     if ended := (lived and lived[2]) or (died and died[1]):
-        yield _dated(line, who, "DIED_ON", "died", ended)
+        yield _dated(line, who, "DIED_ON", f"{is_} died", ended)
     place = _BORN_IN.search(inside)
     target = line.name(place[1]) if place else None
     if target is not None:
         draft = Drafted("BORN_IN", FactKind.FUNCTIONAL, who, target)
-        yield draft, f"{who.name} was born in {target.name}."
+        yield draft, f"{is_} was born in {target.name}."
 
 
-def _dated(line: Line, who: NodeDraft, relation: str, verb: str, mark: str) -> Told:
+def _dated(line: Line, who: NodeDraft, relation: str, begun: str, mark: str) -> Told:
     """A birth or death at a time, or in a year that is no mark."""
     time = None if mark.isdigit() else line.time(mark)
     day = make_day(int(mark)) if time is None else None
@@ -91,7 +100,7 @@ def _dated(line: Line, who: NodeDraft, relation: str, verb: str, mark: str) -> T
     )
     joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
     begin = time.begin_ms if time is not None else day and ms_of(day)
-    return _event(relation, who, who, begin, f"{who.name} {verb} {joint} {words}.")
+    return _event(relation, who, who, begin, f"{begun} {joint} {words}.")
 
 
 def _event(relation: str, source: NodeDraft, target: NodeDraft, when: int | None, words: str) -> Told:

@@ -29,7 +29,9 @@ _CODE = re.compile(r"`[^`]*`|https?://\S+")
 _IDENTIFIER = re.compile(r"_|[./]\w*[A-Z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
-_REFERENCE = re.compile(r"^\^|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b")
+_NO_PROSE = re.compile(  # references, and code that nothing marks as such
+    r"^\^|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
+)
 _BORDERS = (";", "|", "•", "·")
 _LISTED = 3  # semicolons, which no longer part clauses but the items of a list
 _SHOUTED = 5  # letters from which on a word in capitals may be no abbreviation; from 7 on it is none
@@ -117,10 +119,10 @@ class _Finder:
 
     def _fragments(self) -> Iterator[int]:
         """The words of code, of cells and of lines that are no sentences."""
-        start, cited = 0, _REFERENCE.search(self.sentence) is not None
+        start, other = 0, _NO_PROSE.search(self.sentence) is not None
         borders = _BORDERS if self.sentence.count(";") >= _LISTED else _BORDERS[1:]
         for after in [*(n for n, word in enumerate(self.words) if word.text in borders), len(self.words)]:
-            if cited or not is_sentence(self.words[start:after]):
+            if other or not is_sentence(self.words[start:after]):
                 yield from range(start, after)
             start = after + 1
         for code in _CODE.finditer(self.sentence):

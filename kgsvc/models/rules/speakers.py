@@ -50,6 +50,8 @@ def turns_of(episode: Episode) -> list[SpokenTurn]:
             return lines
         return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
     lines = _transcript(episode.body)
+    if episode.source is Source.DOCUMENT and len(lines) * 2 < len(re.findall(r"(?m)^.*\S", episode.body)):
+        lines = []  # a list of terms: "Returns: …", "Note: …"
     return lines or [SpokenTurn(prefix, content)]
 
 

@@ -34,7 +34,7 @@ def test_what_claims_nothing_is_kept_about_the_subject_with_its_words() -> None:
 def test_births_and_deaths_stand_beside_the_words_with_their_days() -> None:
     found = read(text_episode(DIRECTOR))
     born, died = found.fact("BORN_ON"), found.fact("DIED_ON")
-    assert born.fact == "Ana Torv was born on 2 November 1932."
+    assert born.fact == "The Danish film director and screenwriter Ana Torv was born on 2 November 1932."
     assert (born.source, born.target, born.kind) == ("Ana Torv", "Ana Torv", FactKind.EVENT)
     assert died.valid_ms == int(datetime(1987, 10, 21, tzinfo=UTC).timestamp() * 1000)
 

@@ -82,3 +82,10 @@ def test_participants_are_those_who_speak_in_the_episode_and_before() -> None:
     previous = [message("Hi", "Alice"), message("Hey", "Bob"), text_episode('{"a": 1}', Source.JSON)]
     request = ExtractionRequest(message("So?", "Alice"), previous)
     assert participants_of(request) == ("Alice", "Bob")
+
+
+def test_a_list_of_terms_in_a_document_is_no_transcript() -> None:
+    terms = "Returns: the node.\nBoolean: a flag that is\nset by the caller\nand read once.\nof the tree."
+    assert [turn.speaker for turn in turns_of(text_episode(terms, Source.DOCUMENT))] == [None]
+    talk = "Ann: hello\nBen: hi"
+    assert [turn.speaker for turn in turns_of(text_episode(talk, Source.DOCUMENT))] == ["Ann", "Ben"]
