@@ -1,5 +1,5 @@
-"""Passages: the parts of a chunk that have a vector each. Models of embeddings read some 200 tokens and lose
-the meaning of what is longer."""
+"""Passages: the parts of a chunk or of a long text that have a vector each. Models of embeddings read some
+200 tokens and lose the meaning of what is longer."""
 
 from __future__ import annotations
 

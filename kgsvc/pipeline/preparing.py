@@ -71,14 +71,15 @@ class PreparedItem:
 
     @property
     def texts(self) -> set[str]:
-        """What is embedded of it: what was extracted, and the passages of a chunk."""
+        """What is embedded of it: what was extracted, and its passages."""
         return texts_of(self.stage.extraction).union(self.passages)
 
     @property
     def passages(self) -> list[str]:
-        """Those of a chunk; of other episodes none."""
+        """Those of a chunk, and of what is longer than one; for other episodes their facts stand."""
         episode = self.item.episode
-        return passages(episode.body) if episode.source is Source.DOCUMENT else []
+        found = passages(episode.body)
+        return found if episode.source is Source.DOCUMENT or len(found) > 1 else []
 
 
 def encode(stage: Stage) -> bytes:

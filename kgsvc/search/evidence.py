@@ -39,6 +39,7 @@ Mask = NDArray[np.bool_]
 
 FACT_WORDS = 0.5  # beside 1 for the words of the body
 MEANING = 1.0
+PARTS = 0.3  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
 TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
 DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
 
@@ -52,6 +53,7 @@ class Fit:
     words: Floats  # of the body
     fact_words: Floats  # of the best fact
     meaning: Floats  # of the best fact; all 0: no embeddings
+    parts: Callable[[Rows], Floats]  # how many passages' worth an episode is, from 1
     in_time: Callable[[Rows], Mask] | None = None  # from a time that the question names; None: it names none
 
 
@@ -61,7 +63,13 @@ def in_context(fit: Fit, turns: Turns) -> tuple[Rows, Floats]:
     rows, scores = turns.spread(fit.rows, own)
     if fit.in_time is not None:
         scores = scores * (1.0 + TIMES * fit.in_time(rows))
-    return rows, np.round(scores, DIGITS)
+    return rows, np.round(fair(scores, fit.parts(rows)), DIGITS)
+
+
+def fair(scores: Floats, parts: Floats) -> Floats:
+    """Scores without what length alone brings: a long text fits by the best of its parts, and the best of n
+    draws is higher than one by about √(2 ln n) times their spread. A text of one part keeps its score."""
+    return scores / (1.0 + PARTS * np.sqrt(2.0 * np.log(parts)))
 
 
 _TIPPING = 1e-3  # of a step

@@ -26,12 +26,12 @@ from kgsvc.search.evidence_times import named_times
 from kgsvc.search.evidence_turns import Floats, Rows
 from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
 from kgsvc.search.fact_scope import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
-from kgsvc.search.fusion import Key
+from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.group import Group
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
-from kgsvc.search.text_scopes import find_texts, measure_episodes
+from kgsvc.search.text_scopes import find_texts, measure_episodes, near_passages
 from kgsvc.search.topk import Ranked
 
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
@@ -99,6 +99,7 @@ class _Look:
     group: Group
     facts: Candidates
     bodies: Found
+    passages: RankList  # episodes by the nearest of their passages, best first
     episodes: dict[str, float]  # best first
 
 
@@ -107,9 +108,9 @@ class _Scaled:
     """How the facts and bodies of a group fit that methods found, from 0 to 1, best first."""
 
     fact_words: Floats
-    meaning: Floats
     words: Floats
-    passages: Floats  # the meaning of chunks, where chunks are wanted
+    meaning: Floats  # of facts
+    passages: Floats  # the meaning of these, on the same scale
 
 
 def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
@@ -130,8 +131,12 @@ def _look(group: Group, asked: Asked) -> _Look:
     of_facts, types = _of_facts(asked), asked.filters.entity_types
     if asked.plan.scope is Scope.FACTS and types:
         of_facts = replace(of_facts, typed=group.texts.nodes.of_types(types))
-    found = Candidates.found(group.facts, of_facts)
-    return _Look(group, found, find_texts(group.texts, _of_bodies(asked), NOWHERE), {})
+    found, of_bodies = Candidates.found(group.facts, of_facts), _of_bodies(asked)
+    bodies = find_texts(group.texts, of_bodies, NOWHERE)
+    near = bodies.lists.get(Method.COSINE)
+    if near is None:
+        near = group.texts.episodes.rank_list(near_passages(group.texts, of_bodies))
+    return _Look(group, found, bodies, near, {})
 
 
 def _shown(look: _Look, asked: Asked) -> Found:
@@ -167,17 +172,18 @@ def _scaled(looks: Sequence[_Look], asked: Asked) -> list[_Scaled]:
     def spread(cosines: Floats) -> Floats:
         return by_spread(cosines, asked.min_cosine, asked.candidates)
 
+    def meaning(look: _Look) -> list[float]:
+        return look.facts.scores(Method.COSINE) + [-low for low, _ in look.passages]
+
     facts = [look.facts for look in looks]
     bodies = [look.bodies.lists for look in looks]
+    fact_words = _on_scale((each.scores(Method.BM25) for each in facts), by_best)
+    words = _on_scale(([-low for low, _ in lists.get(Method.BM25, ())] for lists in bodies), by_best)
+    means = _on_scale(map(meaning, looks), spread)
+    counts = [len(each.lists.get(Method.COSINE, ())) for each in facts]
     return [
-        _Scaled(*scores)
-        for scores in zip(
-            _on_scale((each.scores(Method.BM25) for each in facts), by_best),
-            _on_scale((each.scores(Method.COSINE) for each in facts), spread),
-            _on_scale(([-low for low, _ in lists.get(Method.BM25, ())] for lists in bodies), by_best),
-            _on_scale(([-low for low, _ in lists.get(Method.COSINE, ())] for lists in bodies), spread),
-            strict=True,
-        )
+        _Scaled(of_facts, of_bodies, mean[:count], mean[count:])
+        for of_facts, of_bodies, mean, count in zip(fact_words, words, means, counts, strict=True)
     ]
 
 
@@ -190,20 +196,16 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
 
 
 def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
-    """An episode means what its best fact means; a chunk what its best passage does, if that fits better."""
+    """An episode means what its best fact means, or what its best passage does, if that fits better."""
     meaning = best_told(look.facts.told(Method.COSINE), scaled.meaning)
-    for chunk, score in _bodies(look, Method.COSINE, scaled.passages).items():
-        meaning[chunk] = max(score, meaning.get(chunk, 0.0))
+    for (_, (episode, _)), score in zip(look.passages, scaled.passages.tolist(), strict=True):
+        meaning[episode] = max(score, meaning.get(episode, 0.0))
+    found = (key[0] for _, key in look.bodies.lists.get(Method.BM25, ()))
     return Fitting(
-        _bodies(look, Method.BM25, scaled.words),
+        dict(zip(found, scaled.words.tolist(), strict=True)),
         best_told(look.facts.told(Method.BM25), scaled.fact_words),
         meaning,
     )
-
-
-def _bodies(look: _Look, method: Method, scores: Floats) -> dict[str, float]:
-    found = (key[0] for _, key in look.bodies.lists.get(method, ()))
-    return dict(zip(found, scores.tolist(), strict=True))
 
 
 def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> Found:

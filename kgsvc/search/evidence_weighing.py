@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from kgsvc.search.episode_index import EpisodeIndex
-from kgsvc.search.evidence import DIGITS, Fit, in_context
+from kgsvc.search.evidence import DIGITS, Fit, fair, in_context
 from kgsvc.search.evidence_times import Named, from_times
 from kgsvc.search.evidence_turns import Floats, Rows, distinct
 from kgsvc.search.group import GroupTexts
@@ -36,6 +36,9 @@ class Naming(Protocol):
     def naming_count(self, entity: str) -> int:
         """How many those are."""
 
+    def parts(self, rows: Rows) -> Floats:
+        """How many passages' worth episodes are, from 1."""
+
 
 def with_hops(
     rows: Rows, scores: Floats, best: Callable[[Rows, Floats], Mapping[int, float]], naming: Naming
@@ -44,12 +47,13 @@ def with_hops(
 
     A seed lends each other episode half of its score, divided by how many others name the entity that both
     name: a name that is everywhere says nothing about what belongs together. Of several loans an episode
-    keeps the largest, so that many weak links never outweigh a strong one. The seeds lend one another too.
+    keeps the largest, so that many weak links never outweigh a strong one; a long one names more and would
+    keep more, so length counts here too (`fair`). The seeds lend one another too.
     Those to whom most was lent lend on of that alone, but never back to the seeds: questions in three hops.
     """
     seeds = best(rows, scores)
-    lent = _lent(seeds, naming)
-    further = _lent(best(*_columns(lent)), naming)
+    lent = _fairly(_lent(seeds, naming), naming)
+    further = _fairly(_lent(best(*_columns(lent)), naming), naming)
     for row, amount in further.items():
         if row not in seeds and amount > lent.get(row, 0.0):
             lent[row] = amount
@@ -74,6 +78,11 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
         else:
             lent[seed] = own
     return lent
+
+
+def _fairly(lent: Mapping[int, float], naming: Naming) -> dict[int, float]:
+    rows, amounts = _columns(lent)
+    return dict(zip(rows.tolist(), fair(amounts, naming.parts(rows)).tolist(), strict=True))
 
 
 def _columns(scores: Mapping[int, float]) -> tuple[Rows, Floats]:
@@ -130,7 +139,7 @@ def _fit(index: EpisodeIndex, known: Mask, fitting: Fitting, in_time: Callable[[
     placed = [_by_row(index, known, scores) for scores in kinds]
     rows = distinct(np.concatenate([there for there, _ in placed]))
     words, fact_words, meaning = (_spread(rows, there, scores) for there, scores in placed)
-    return Fit(rows, words, fact_words, meaning, in_time)
+    return Fit(rows, words, fact_words, meaning, index.parts, in_time)
 
 
 def _by_row(index: EpisodeIndex, known: Mask, scores: Mapping[str, float]) -> tuple[Rows, Floats]:
