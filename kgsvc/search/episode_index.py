@@ -23,7 +23,7 @@ from kgsvc.search.vectors import Rows, VectorColumn
 from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
-_PASSAGE_TERMS = 130  # of a passage (kgsvc.documents.passages)
+_PASSAGE_TERMS = 160  # about as many as a passage can have (kgsvc.documents.passages)
 _COMPRESSED = 1_024  # bytes from which on: below, beginning to compress takes longer than all else
 
 

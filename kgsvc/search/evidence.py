@@ -37,9 +37,9 @@ from kgsvc.search.evidence_turns import Floats, Rows, Turns
 
 Mask = NDArray[np.bool_]
 
-FACT_WORDS = 0.5  # beside 1 for the words of the body
+FACT_WORDS = 0.75  # beside 1 for the words of the body
 MEANING = 1.0
-PARTS = 0.3  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
+PARTS = 0.35  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
 TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
 DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
 

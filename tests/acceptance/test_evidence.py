@@ -28,7 +28,7 @@ async def test_the_second_half_of_a_question_in_two_hops(client: Client, group: 
     assert found.facts[0].score > found.facts[1].score > 0
     episodes = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
     assert [hit.episode.uuid for hit in episodes.episodes] == ["film", "home"]
-    assert [hit.score for hit in episodes.episodes] == pytest.approx([2.5, 1.25])
+    assert [hit.score for hit in episodes.episodes] == pytest.approx([2.75, 1.375])
 
 
 async def test_an_answer_beside_its_question(client: Client, group: str) -> None:
