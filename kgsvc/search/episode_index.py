@@ -36,8 +36,7 @@ class FoundEpisode:
 
 
 class EpisodeIndex(DatedIndex):
-    """Episodes by row: found by their bodies, whole; chunks and long ones also by the vectors of their
-    passages."""
+    """Episodes by row: found by their bodies, whole, and by the vectors of their passages."""
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id)
@@ -130,6 +129,11 @@ class EpisodeIndex(DatedIndex):
         if vector is None or self._passages is None:
             return []
         return self.best(*self._passages.nearest(vector, visible, count, min_cosine), count)
+
+    def has_passages(self, uuid: str) -> bool:
+        """Whether an episode has vectors of its own; those of former versions of kgsvc have none."""
+        row = self.row(uuid)
+        return row is not None and self._passages is not None and self._passages.holds(row)
 
     def chunks(self) -> Mask:
         """Which rows are chunks of documents; of free rows any."""
@@ -259,6 +263,10 @@ class PassageIndex:
         begins = range(0, len(vectors), self._size)
         self._vectors.put(rows, [vectors[begin : begin + self._size] for begin in begins])
         self._most = max(self._most, len(rows))
+
+    def holds(self, episode: int) -> bool:
+        """Whether an episode has vectors."""
+        return episode in self._of
 
     def clear(self, episode: int) -> None:
         """Forget an episode's vectors, if there are any."""

@@ -22,6 +22,7 @@ from kgsvc.search.evidence import (
     fact_scores,
     rounded,
 )
+from kgsvc.search.evidence_belonging import HITS, belonging
 from kgsvc.search.evidence_times import named_times
 from kgsvc.search.evidence_turns import Floats, Rows
 from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
@@ -108,9 +109,9 @@ class _Scaled:
     """How the facts and bodies of a group fit that methods found, from 0 to 1, best first."""
 
     fact_words: Floats
-    words: Floats
     meaning: Floats  # of facts
-    passages: Floats  # the meaning of these, on the same scale
+    words: Floats
+    passages: Floats  # the meaning of these
 
 
 def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
@@ -172,18 +173,17 @@ def _scaled(looks: Sequence[_Look], asked: Asked) -> list[_Scaled]:
     def spread(cosines: Floats) -> Floats:
         return by_spread(cosines, asked.min_cosine, asked.candidates)
 
-    def meaning(look: _Look) -> list[float]:
-        return look.facts.scores(Method.COSINE) + [-low for low, _ in look.passages]
-
     facts = [look.facts for look in looks]
     bodies = [look.bodies.lists for look in looks]
-    fact_words = _on_scale((each.scores(Method.BM25) for each in facts), by_best)
-    words = _on_scale(([-low for low, _ in lists.get(Method.BM25, ())] for lists in bodies), by_best)
-    means = _on_scale(map(meaning, looks), spread)
-    counts = [len(each.lists.get(Method.COSINE, ())) for each in facts]
     return [
-        _Scaled(of_facts, of_bodies, mean[:count], mean[count:])
-        for of_facts, of_bodies, mean, count in zip(fact_words, words, means, counts, strict=True)
+        _Scaled(*scores)
+        for scores in zip(
+            _on_scale((each.scores(Method.BM25) for each in facts), by_best),
+            _on_scale((each.scores(Method.COSINE) for each in facts), spread),
+            _on_scale(([-low for low, _ in lists.get(Method.BM25, ())] for lists in bodies), by_best),
+            _on_scale(([-low for low, _ in look.passages] for look in looks), spread),
+            strict=True,
+        )
     ]
 
 
@@ -196,10 +196,12 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
 
 
 def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
-    """An episode means what its best fact means, or what its best passage does, if that fits better."""
-    meaning = best_told(look.facts.told(Method.COSINE), scaled.meaning)
-    for (_, (episode, _)), score in zip(look.passages, scaled.passages.tolist(), strict=True):
-        meaning[episode] = max(score, meaning.get(episode, 0.0))
+    """An episode means what its best passage does, or its best fact, where passages have no vectors."""
+    index = look.group.texts.episodes
+    by_facts = best_told(look.facts.told(Method.COSINE), scaled.meaning)
+    meaning = {episode: score for episode, score in by_facts.items() if not index.has_passages(episode)}
+    near = (episode for _, (episode, _) in look.passages)
+    meaning |= zip(near, scaled.passages.tolist(), strict=True)
     found = (key[0] for _, key in look.bodies.lists.get(Method.BM25, ()))
     return Fitting(
         dict(zip(found, scaled.words.tolist(), strict=True)),
@@ -220,15 +222,36 @@ def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> F
     )
     episodes = np.array([score for look in looks for score in look.episodes.values()], np.float64)
     ties = np.concatenate([index.ties(rows) for index, rows in every])
-    scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(looks), episodes), DIGITS)
+    scores = fact_scores(own, _order(own, ties, keys), _followed(looks), episodes)
+    more, keys, scores = _with_belonging(looks, scores, ties, keys)
+    scores = rounded(scores, DIGITS)
     chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
     found.evidence.update((keys[place], float(scores[place])) for place in chosen)
     begin = 0
-    for index, rows in every:
+    for index, rows in (*every, *more):
         here = [rows[place - begin] for place in chosen if begin <= place < begin + len(rows)]
         found.packed.update(zip(index.keys(here), index.packed(here), strict=True))
         begin += len(rows)
     return found
+
+
+def _with_belonging(
+    looks: Sequence[_Look], scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]
+) -> tuple[list[tuple[GroupIndex, list[int]]], list[Key], Floats]:
+    """Scores raised to what belonging to the best counts; with facts that nothing else found, and
+    their keys, behind the others."""
+    best = set(_order(scores, ties, keys)[:HITS].tolist())
+    raised, begin, added, more = scores.copy(), 0, list[float](), list[tuple[GroupIndex, list[int]]]()
+    for look in looks:
+        index, rows = look.group.facts, look.facts.rows
+        hits = {row: float(scores[place]) for place, row in enumerate(rows, begin) if place in best}
+        least = belonging(index, seen_facts(index, look.facts.asked), hits) if hits else {}
+        for place, row in enumerate(rows, begin):
+            raised[place] = max(raised[place], least.pop(row, 0.0))
+        more.append((index, list(least)))
+        added += least.values()
+        begin += len(rows)
+    return more, [*keys, *(key for index, rows in more for key in index.keys(rows))], np.append(raised, added)
 
 
 def _listed(looks: Sequence[_Look], asked: Asked) -> Found:

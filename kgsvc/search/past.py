@@ -39,7 +39,8 @@ _NOW = _words(
     "derzeitigen aktuell aktuelle aktuellen aktueller momentan gegenwärtig zurzeit noch inzwischen"
 )
 _NOW_PHRASES = re.compile(
-    r"(?i)\b(?:these days|at present|at the moment|so far)\b|今(?!まで)|現在|(?<![てでし])いま(?![すしせ])|最新"
+    r"(?i)\b(?:these days|at present|at the moment|so far)\b"
+    r"|今(?!まで)|現在|最新|(?<![てでし])いま(?![すしせ])"
 )
 
 _AUXILIARY = _words("was were did had wasn't weren't didn't hadn't wasn’t weren’t didn’t hadn’t")
@@ -52,7 +53,7 @@ _IRREGULAR = _words(
 _PRESENT = _words("is are am be been being has have do does can will should must")
 
 # Function words that tell the two languages apart.
-_ENGLISH_WORDS = _words("the a an of to for who what which whose where when how did does is are has have")
+_ENGLISH_WORDS = _words("the a an of to for who what which whose where when how did does is are has")
 _GERMAN_WORDS = _words(
     "der die das den dem des ein eine einen ist sind hat habe haben wer wie wo wann wem wen wohin woher "
     "warum wessen welche welcher welches welchen welchem ich wir uns er sie es nicht im am von mit und "

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kgsvc.search.evidence import NOBODY, PARTS, Fit, by_best, by_spread, fact_scores, in_context, rounded
-from kgsvc.search.evidence_times import DAY_MS, Named, from_times, named_times
+from kgsvc.search.evidence_times import DAY_MS, Named, Side, from_times, named_times
 from kgsvc.search.evidence_turns import PAUSE_MS, SHARE, Floats, Rows, Turns, turns_of
 from kgsvc.search.evidence_weighing import with_hops
 from tests.unit.search.feed import patient
@@ -83,7 +83,7 @@ def test_meaning_counts_from_the_floor_or_from_where_the_list_was_cut() -> None:
 
 def test_words_facts_and_meaning_are_added() -> None:
     fit = Fit(np.arange(3), floats(1.0, 0.0, 0.2), floats(0.0, 1.0, 0.2), floats(0.0, 0.25, 1.0), short)
-    assert dense(in_context(fit, NOBODY_TALKS)) == [1.0, 0.75, 1.3]
+    assert dense(in_context(fit, NOBODY_TALKS)) == [1.0, 1.0, 1.35]
 
 
 def test_neighbours_in_a_conversation_lend_a_share() -> None:
@@ -199,10 +199,13 @@ def test_a_name_that_is_everywhere_leads_nowhere() -> None:
         ("Where was he between August 11 and August 15 2023?", [Named(None, 8, 11), Named(2023, 8, 15)]),
         ("What did they do in July 2023?", [Named(2023, 7, None)]),
         ("When did she go camping in June?", [Named(None, 6, None)]),
-        ("before August 3", [Named(None, 8, 3)]),
+        ("before August 3", [Named(None, 8, 3, Side.BEFORE)]),
         ("How often in 2022?", [Named(2022, None, None)]),
-        ("since 2023-02", [Named(2023, 2, None)]),
+        ("since 2023-02", [Named(2023, 2, None, Side.SINCE)]),
         ("Who may march in an order of 12345?", []),
+        ("Wo war sie am 5. Mai 2023?", [Named(2023, 5, 5)]),
+        ("Was kostete es im März?", [Named(None, 3, None)]),
+        ("2024年3月5日と11月", [Named(2024, 3, 5), Named(None, 11, None)]),
         ("2024年に何がありましたか", [Named(2024, None, None)]),
         ("in \u017feptember or \uff15 \u017fept 2020", [Named(2020, None, None)]),  # long s, wide 5
         ("February 30, 2023 and 2023-13-01", []),
