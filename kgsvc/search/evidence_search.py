@@ -32,6 +32,7 @@ from kgsvc.search.group import Group
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
+from kgsvc.search.query import with_names
 from kgsvc.search.text_scopes import find_texts, measure_episodes, near_passages
 from kgsvc.search.topk import Ranked
 
@@ -129,6 +130,7 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
 
 
 def _look(group: Group, asked: Asked) -> _Look:
+    asked = replace(asked, terms=with_names(asked.terms, group.texts.nodes.meant(asked.question)))
     of_facts, types = _of_facts(asked), asked.filters.entity_types
     if asked.plan.scope is Scope.FACTS and types:
         of_facts = replace(of_facts, typed=group.texts.nodes.of_types(types))

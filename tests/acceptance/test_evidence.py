@@ -52,3 +52,14 @@ async def test_a_time_that_the_question_names(client: Client, group: str) -> Non
         found = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
         first[question] = found.episodes[0].episode.uuid
     assert first == {"camping": "a", "camping on 31 January 2024": "b"}
+
+
+async def test_an_alias_in_the_question_finds_facts_of_the_full_name(client: Client, group: str) -> None:
+    """A former name is an alias, and the present one still finds what was told before."""
+    for name in ("Liz", "Elizabeth Hart"):
+        await client.ask("AddEntityNode", group_id=group, uuid="n1", name=name)
+    told = fact("ON_SQUAD", "Elizabeth Hart", "Atlas", "Elizabeth Hart is on Atlas since May")
+    others = [fact("ON_SQUAD", f"P{n}", f"S{n}", f"P{n} is on squad S{n}") for n in range(3)]
+    await client.ingest(group, [telling(JAN, each, uuid=each["fact"]) for each in (*others, told)])
+    for question in ("Liz", "Which one is Liz's?"):
+        assert texts(await graph(client, group, question))[:1] == ["Elizabeth Hart is on Atlas since May"]

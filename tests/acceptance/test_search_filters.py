@@ -54,7 +54,7 @@ async def test_without_filters_it_is_now(client: Client, group: str) -> None:
 
 
 async def test_a_question_about_the_past_finds_what_has_ended(client: Client, group: str) -> None:
-    """Beside what holds, with its interval; a month picks what held then. SearchFacts knows the present alone."""
+    """Beside what holds, with its interval; a month picks what held then. SearchFacts knows the present."""
     await career(client, group)
     was = await graph(client, group, "What was Alice at Acme?")
     assert sorted(texts(was)) == sorted(each["fact"] for each in (ENGINEER, DIRECTOR, OWNER, LIKES))
