@@ -23,7 +23,7 @@ from kgsvc.search.vectors import Rows, VectorColumn
 from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
-_PASSAGE_TERMS = 160  # about as many as a passage can have (kgsvc.documents.passages)
+_PASSAGE_TERMS = 200  # about as many as a passage has at most (kgsvc.documents.passages)
 _COMPRESSED = 1_024  # bytes from which on: below, beginning to compress takes longer than all else
 
 
@@ -129,11 +129,6 @@ class EpisodeIndex(DatedIndex):
         if vector is None or self._passages is None:
             return []
         return self.best(*self._passages.nearest(vector, visible, count, min_cosine), count)
-
-    def has_passages(self, uuid: str) -> bool:
-        """Whether an episode has vectors of its own; those of former versions of kgsvc have none."""
-        row = self.row(uuid)
-        return row is not None and self._passages is not None and self._passages.holds(row)
 
     def chunks(self) -> Mask:
         """Which rows are chunks of documents; of free rows any."""
@@ -263,10 +258,6 @@ class PassageIndex:
         begins = range(0, len(vectors), self._size)
         self._vectors.put(rows, [vectors[begin : begin + self._size] for begin in begins])
         self._most = max(self._most, len(rows))
-
-    def holds(self, episode: int) -> bool:
-        """Whether an episode has vectors."""
-        return episode in self._of
 
     def clear(self, episode: int) -> None:
         """Forget an episode's vectors, if there are any."""

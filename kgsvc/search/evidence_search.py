@@ -198,12 +198,10 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
 
 
 def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
-    """An episode means what its best passage does, or its best fact, where passages have no vectors."""
-    index = look.group.texts.episodes
-    by_facts = best_told(look.facts.told(Method.COSINE), scaled.meaning)
-    meaning = {episode: score for episode, score in by_facts.items() if not index.has_passages(episode)}
-    near = (episode for _, (episode, _) in look.passages)
-    meaning |= zip(near, scaled.passages.tolist(), strict=True)
+    """An episode means what its best fact does, or its best passage, if that fits better."""
+    meaning = best_told(look.facts.told(Method.COSINE), scaled.meaning)
+    for (_, (episode, _)), score in zip(look.passages, scaled.passages.tolist(), strict=True):
+        meaning[episode] = max(score, meaning.get(episode, 0.0))
     found = (key[0] for _, key in look.bodies.lists.get(Method.BM25, ()))
     return Fitting(
         dict(zip(found, scaled.words.tolist(), strict=True)),

@@ -10,10 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from kgsvc.search.episode_index import EpisodeIndex
-from kgsvc.search.evidence import DIGITS, Fit, fair, in_context
+from kgsvc.search.evidence import DIGITS, Fit, Parts, fair, in_context
 from kgsvc.search.evidence_times import Named, from_times
 from kgsvc.search.evidence_turns import Floats, Rows, distinct
 from kgsvc.search.group import GroupTexts
+from kgsvc.search.plans import Scope
 from kgsvc.search.pool import Asked
 from kgsvc.search.text_index import Mask
 from kgsvc.search.text_scopes import searched
@@ -36,12 +37,13 @@ class Naming(Protocol):
     def naming_count(self, entity: str) -> int:
         """How many those are."""
 
-    def parts(self, rows: Rows) -> Floats:
-        """How many passages' worth episodes are, from 1."""
-
 
 def with_hops(
-    rows: Rows, scores: Floats, best: Callable[[Rows, Floats], Mapping[int, float]], naming: Naming
+    rows: Rows,
+    scores: Floats,
+    best: Callable[[Rows, Floats], Mapping[int, float]],
+    naming: Naming,
+    parts: Parts,
 ) -> tuple[Rows, Floats]:
     """Rows with their scores, raised by what other episodes lend; `best` picks the SEEDS highest.
 
@@ -52,8 +54,8 @@ def with_hops(
     Those to whom most was lent lend on of that alone, but never back to the seeds: questions in three hops.
     """
     seeds = best(rows, scores)
-    lent = _fairly(_lent(seeds, naming), naming)
-    further = _fairly(_lent(best(*_columns(lent)), naming), naming)
+    lent = _fairly(_lent(seeds, naming), parts)
+    further = _fairly(_lent(best(*_columns(lent)), naming), parts)
     for row, amount in further.items():
         if row not in seeds and amount > lent.get(row, 0.0):
             lent[row] = amount
@@ -80,9 +82,9 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
     return lent
 
 
-def _fairly(lent: Mapping[int, float], naming: Naming) -> dict[int, float]:
+def _fairly(lent: Mapping[int, float], parts: Parts) -> dict[int, float]:
     rows, amounts = _columns(lent)
-    return dict(zip(rows.tolist(), fair(amounts, naming.parts(rows)).tolist(), strict=True))
+    return dict(zip(rows.tolist(), fair(amounts, parts(rows)).tolist(), strict=True))
 
 
 def _columns(scores: Mapping[int, float]) -> tuple[Rows, Floats]:
@@ -126,20 +128,33 @@ def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[N
         best = _best(index, rows, scores, SEEDS)
         return {row: float(scores[rows == row][0]) for _, _, row in best}
 
-    rows, scores = in_context(_fit(index, known, fitting, in_time if named else None), index.turns())
+    # Chunks among chunks are cut to one length: what it brings is the same for all but the last.
+    parts = _alike if asked.plan.scope is Scope.CHUNKS else index.parts
+    fit = _fit(index, known, fitting, parts, in_time if named else None)
+    rows, scores = in_context(fit, index.turns())
     kept = seen[rows]
-    rows, scores = with_hops(rows[kept], scores[kept], seeds, index)
+    rows, scores = with_hops(rows[kept], scores[kept], seeds, index, parts)
     kept = seen[rows]
     best = _best(index, rows[kept], scores[kept], asked.candidates)
     return {uuid: -low for low, uuid, _ in best}
 
 
-def _fit(index: EpisodeIndex, known: Mask, fitting: Fitting, in_time: Callable[[Rows], Mask] | None) -> Fit:
+def _alike(rows: Rows) -> Floats:
+    return np.ones(len(rows))
+
+
+def _fit(
+    index: EpisodeIndex,
+    known: Mask,
+    fitting: Fitting,
+    parts: Parts,
+    in_time: Callable[[Rows], Mask] | None,
+) -> Fit:
     kinds = (fitting.words, fitting.fact_words, fitting.meaning)
     placed = [_by_row(index, known, scores) for scores in kinds]
     rows = distinct(np.concatenate([there for there, _ in placed]))
     words, fact_words, meaning = (_spread(rows, there, scores) for there, scores in placed)
-    return Fit(rows, words, fact_words, meaning, index.parts, in_time)
+    return Fit(rows, words, fact_words, meaning, parts, in_time)
 
 
 def _by_row(index: EpisodeIndex, known: Mask, scores: Mapping[str, float]) -> tuple[Rows, Floats]:

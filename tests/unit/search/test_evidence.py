@@ -163,7 +163,7 @@ def raised(
     """Scores by row after the hops; rows with a score of 0 are not given."""
     every = np.array(list(scores))
     rows = np.flatnonzero(every)
-    return dense(with_hops(rows, every[rows], best, names))
+    return dense(with_hops(rows, every[rows], best, names, names.parts))
 
 
 def test_a_seed_lends_by_how_few_share_the_name() -> None:
