@@ -32,7 +32,7 @@ Parts = Callable[[Rows], Floats]  # how many passages' worth episodes are, from 
 
 FACT_WORDS = 0.75  # beside 1 for the words of the body
 MEANING = 1.0
-PARTS = 0.35  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
+PARTS = 0.4  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
 TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
 DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
 
