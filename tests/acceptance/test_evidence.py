@@ -2,10 +2,11 @@
 
 import pytest
 
+from kgsvc.documents.passages import passages
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.graph_searches import BM25, facts_by, graph, texts
 from tests.acceptance.saying import FEB, JAN, fact, telling
-from tests.support.client import Client, message
+from tests.support.client import Client, episode, message
 
 MINUTE = 60_000
 HOP = [
@@ -63,3 +64,12 @@ async def test_an_alias_in_the_question_finds_facts_of_the_full_name(client: Cli
     await client.ingest(group, [telling(JAN, each, uuid=each["fact"]) for each in (*others, told)])
     for question in ("Liz", "Which one is Liz's?"):
         assert texts(await graph(client, group, question))[:1] == ["Elizabeth Hart is on Atlas since May"]
+
+
+async def test_an_episode_is_found_by_what_one_of_its_passages_means(client: Client, group: str) -> None:
+    """No fact tells it, and the question shares no word with it."""
+    said = " ".join(["physician"] * 200)
+    await client.ingest(group, [episode(said, FEB, uuid="long"), episode("tea time", FEB, uuid="short")])
+    question = passages(said)[0].replace("physician", "doctor")
+    found = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
+    assert found.episodes[0].episode.uuid == "long"

@@ -1,8 +1,11 @@
 """Which questions ask about the past: 150 in three languages, half of them about the present."""
 
+import numpy as np
 import pytest
 
-from kgsvc.search.past import asks_past
+from kgsvc.search.evidence_times import held_in
+from kgsvc.search.filters import NONE, Filters, Span
+from kgsvc.search.past import asks_past, of_question
 
 PAST = """
 Who was the tutor before?
@@ -177,3 +180,32 @@ def test_asks_about_the_past(question: str) -> None:
 @pytest.mark.parametrize("question", lines(PRESENT))
 def test_asks_about_the_present(question: str) -> None:
     assert not asks_past(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "held"),
+    [
+        ("What was it?", ["winter", "spring", "since"]),
+        ("What was it in February 2024?", ["winter"]),
+        ("What was it in March?", ["winter", "spring"]),
+        ("What was it before February 2024?", ["winter"]),
+        ("Was war es seit Mai 2024?", ["spring", "since"]),
+        ("What was it in 2024?", ["winter", "spring", "since"]),
+    ],
+)
+def test_a_month_picks_what_held_then(question: str, held: list[str]) -> None:
+    """Of months without a year the last that had begun when the latest fact began."""
+    begins = {"winter": "2023-12-05", "spring": "2024-03-10", "since": "2024-06-01"}
+    ends = {"winter": "2024-03-10", "spring": "2024-06-01", "since": "2262-01-01"}
+    start, end = (np.array(list(each.values()), "datetime64[ms]").astype(np.int64) for each in (begins, ends))
+    past = of_question(NONE, question).past
+    assert past is not None
+    now_ms = int(np.datetime64("2025-01-01", "ms").astype(np.int64))
+    inside = held_in(past, start, end, now_ms)
+    assert [name for name, holds in zip(begins, inside, strict=True) if holds] == held
+
+
+def test_a_time_in_the_filters_decides() -> None:
+    for given in (Filters(true_at_ms=1), Filters(valid=Span(1)), Filters(holding_now=True)):
+        assert of_question(given, "Who was the tutor before?") == given
+    assert of_question(NONE, "Who is the tutor?") == NONE
