@@ -10,9 +10,9 @@ from kgsvc.search.evidence_turns import Rows
 from kgsvc.search.fact_columns import Mask
 from kgsvc.search.group_index import GroupIndex
 
-HITS = 3  # best facts to which others belong
-SHARE = 0.5  # of a hit's score that these count at least
-FEW = 8  # facts that share an end; where more do, it says nothing
+HITS = 2  # best facts to which others belong
+SHARE = 0.4  # of a hit's score that these count at least
+FEW = 4  # facts that share an end; where more do, it says nothing
 
 
 def belonging(index: GroupIndex, seen: Mask, hits: Mapping[int, float]) -> dict[int, float]:
