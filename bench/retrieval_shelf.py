@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kgsvc.commands.items import message_body
+from kgsvc.documents.passages import spoken
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractionRequest
@@ -48,11 +49,14 @@ class Shelf:
         for mention in delta.mentions:
             named.setdefault(mention.episode_uuid, []).append(mention.entity_uuid)
         self._facts[head.group_id] = tuple(await _indexed(delta.facts, embedder))
+        space, passages = await _passages(episodes, delta.facts, embedder)
         self._texts[head.group_id] = replace(
             no_texts(head.group_id),
             head=head,
             entities=tuple(IndexedEntity(entity) for entity in delta.entities),
-            episodes=tuple(IndexedEpisode(e, tuple(named.get(e.uuid, ()))) for e in episodes),
+            episodes=tuple(
+                IndexedEpisode(e, tuple(named.get(e.uuid, ())), space, passages.get(e.uuid)) for e in episodes
+            ),
             upto_rev=1,
         )
 
@@ -86,6 +90,23 @@ async def _indexed(facts: Collection[Fact], embedder: Embedder | None) -> Iterat
     vectors, _ = await embedder.embed([fact.fact for fact in facts])
     rows = zip(facts, vectors, strict=True)
     return (IndexedFact(fact, embedder.space, row.astype("<f4").tobytes()) for fact, row in rows)
+
+
+async def _passages(
+    episodes: Collection[Episode], facts: Collection[Fact], embedder: Embedder | None
+) -> tuple[str, dict[str, bytes]]:
+    """The vectors of what stands for each episode, as ingestion writes them, and their space."""
+    if embedder is None:
+        return "", {}
+    told: dict[str, list[str]] = {}
+    for fact in facts:
+        for uuid in fact.episodes:
+            told.setdefault(uuid, []).append(fact.fact)
+    texts = {e.uuid: spoken(e.body, told.get(e.uuid, ())) for e in episodes}
+    distinct = sorted({text for each in texts.values() for text in each})
+    vectors, _ = await embedder.embed(distinct)
+    known = {text: row.astype("<f4").tobytes() for text, row in zip(distinct, vectors, strict=True)}
+    return embedder.space, {uuid: b"".join(known[text] for text in each) for uuid, each in texts.items()}
 
 
 def episodes_of(conversation: Mapping[str, Any]) -> list[Episode]:

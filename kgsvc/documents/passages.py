@@ -1,13 +1,24 @@
-"""Passages: the parts of a chunk that have a vector each. Models of embeddings read some 200 tokens and lose
-the meaning of what is longer."""
+"""Passages: the parts of an episode that have a vector each. Models of embeddings read some 200 tokens and
+lose the meaning of what is longer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kgsvc.documents.chunking import SENTENCE
 
 PASSAGE_BYTES = 800  # of UTF-8: some 200 tokens in any script
+
+
+_STANDS = 0.8  # share of a text that a fact must be as long as to stand for it
+
+
+def spoken(body: str, facts: Iterable[str]) -> list[str]:
+    """What is embedded for an episode: its passages. For a short one a fact that says nearly all of it, whose
+    vector is there already."""
+    found = passages(body)
+    longest = max(facts, key=len, default="")
+    return [longest] if len(found) == 1 and len(longest) >= _STANDS * len(body) else found
 
 
 def passages(text: str) -> list[str]:

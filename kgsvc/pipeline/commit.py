@@ -61,7 +61,7 @@ class _Batch:
 
     @property
     def passages(self) -> dict[str, bytes]:
-        """The vectors of the passages of chunks, by episode."""
+        """The vectors of passages, by episode."""
         found = {work.uuid: [self.vectors.get(text) for text in work.passages] for work in self.works}
         return {uuid: b"".join(filter(None, each)) for uuid, each in found.items() if any(each)}
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from kgsvc.documents.passages import passages
+from kgsvc.documents.passages import spoken
 from kgsvc.domain.errors import ModelUnavailable, StepError
 from kgsvc.domain.model.extraction import (
     ExtractedEdge,
@@ -20,7 +20,7 @@ from kgsvc.domain.model.extraction import (
     Extraction,
     conform,
 )
-from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Source, Usage
+from kgsvc.domain.model.graph import FREE, FactKind, Polarity, Usage
 from kgsvc.domain.model.items import FailedItem, ItemState, ItemWarning, Lease, QueuedItem, Step, Transition
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
@@ -71,14 +71,14 @@ class PreparedItem:
 
     @property
     def texts(self) -> set[str]:
-        """What is embedded of it: what was extracted, and the passages of a chunk."""
+        """What is embedded of it: what was extracted, and its passages."""
         return texts_of(self.stage.extraction).union(self.passages)
 
     @property
     def passages(self) -> list[str]:
-        """Those of a chunk; of other episodes none."""
-        episode = self.item.episode
-        return passages(episode.body) if episode.source is Source.DOCUMENT else []
+        """What stands for its body in vectors."""
+        body, edges = self.item.episode.body, self.stage.extraction.edges
+        return spoken(body, (edge.fact.strip() for edge in edges))
 
 
 def encode(stage: Stage) -> bytes:

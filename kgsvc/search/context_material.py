@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from kgsvc.search.fusion import Key
 from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
 from kgsvc.search.group import Group
 from kgsvc.search.node_index import FoundEntity, unpack_entity
+from kgsvc.search.past import asks_past
 from kgsvc.search.plans import Scope, default_plan
 from kgsvc.search.query import FUNCTION_WORDS, Term
 from kgsvc.search.text_index import TextIndex
@@ -26,10 +26,6 @@ from kgsvc.search.text_index import TextIndex
 _MOST = 200  # entities, and as many episodes, that are looked up
 _TURN_CHARS = 40  # about the shortest that episodes are
 _FEWEST = 20  # episodes that are looked for
-_PAST = re.compile(
-    r"(?i)\b(?:was|were|did|had|been|used to|before|previous(?:ly)?|former(?:ly)?|earlier|originally|ago"
-    r"|at first|back then|no longer|last (?:week|month|year))\b|以前|前は|かつて|でした|ました|当時|いた"
-)
 T = TypeVar("T")
 Packed = dict[Key, bytes | memoryview]  # display fields
 Read = tuple[list[bytes | memoryview], list[bytes | memoryview]]
@@ -41,7 +37,7 @@ def past_of(question: str, filters: Filters, now_ms: int) -> Filters | None:
 
     None where it is not, or where the filters say what times are wanted.
     """
-    if filters.on_fact_axis or filters.expired is not None or not _PAST.search(question):
+    if not filters.unasked or not asks_past(question):
         return None
     return replace(filters, invalid=Span(until_ms=filters.at_ms(now_ms)))
 

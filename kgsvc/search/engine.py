@@ -39,6 +39,7 @@ from kgsvc.search.group_index import unpack
 from kgsvc.search.index_cache import IndexCache
 from kgsvc.search.kept import KeptGroups
 from kgsvc.search.node_index import unpack_entity
+from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
 from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.query import QueryVectors, Term, parse
@@ -60,6 +61,7 @@ _UNPACK: dict[Scope, Callable[[Any], Item]] = {
 _BESIDE_FACTS = frozenset({Scope.NODES, Scope.COMMUNITIES, Scope.CHUNKS})  # with vectors of their own
 _BODIES = frozenset({Scope.EPISODES, Scope.CHUNKS})
 _COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
+_DEFAULT = default_plan(Scope.FACTS)
 _SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
 
 
@@ -259,13 +261,14 @@ class Engine:
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.cold))
 
     def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> Asked:
+        filters = of_question(query.filters, query.text) if plan == _DEFAULT else query.filters
         unread = prepared.cold and plan.scope in _BESIDE_FACTS  # these vectors are not read then
         return Asked(
             plan,
             prepared.terms,
             None if unread else prepared.vector,
             self._min_cosine,
-            query.filters,
+            filters,
             prepared.now_ms,
             max(self._settings.candidates, query.max_results),
             query.max_results,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.search.arrays import Arrays, Column, Frozen, named, part_of, room_for, united, unpickled
-from kgsvc.search.evidence_turns import Turns, turns_of
+from kgsvc.search.evidence_turns import Floats, Turns, turns_of
 from kgsvc.search.fact_columns import within
 from kgsvc.search.filters import Filters
 from kgsvc.search.links import Links
@@ -23,6 +23,7 @@ from kgsvc.search.vectors import Rows, VectorColumn
 from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
+_PASSAGE_TERMS = 200  # about as many as a passage has at most (kgsvc.documents.passages)
 _COMPRESSED = 1_024  # bytes from which on: below, beginning to compress takes longer than all else
 
 
@@ -35,7 +36,7 @@ class FoundEpisode:
 
 
 class EpisodeIndex(DatedIndex):
-    """Episodes by row: found by their bodies, whole; chunks also by the vectors of their passages."""
+    """Episodes by row: found by their bodies, whole, and by the vectors of their passages."""
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id)
@@ -124,7 +125,7 @@ class EpisodeIndex(DatedIndex):
     def by_vector(
         self, vector: NDArray[np.float32] | None, visible: Mask, count: int, min_cosine: float
     ) -> list[Ranked]:
-        """The chunks that are nearest by one of their passages."""
+        """Those that are nearest by one of their passages."""
         if vector is None or self._passages is None:
             return []
         return self.best(*self._passages.nearest(vector, visible, count, min_cosine), count)
@@ -155,6 +156,11 @@ class EpisodeIndex(DatedIndex):
     def entities(self, row: int) -> tuple[str, ...]:
         """The entities that an episode names."""
         return self._named.of_row(row)
+
+    def parts(self, rows: Rows) -> Floats:
+        """How many passages' worth the bodies of rows are, from 1."""
+        worth: Floats = np.maximum(self._length.data[rows] / _PASSAGE_TERMS, 1.0)
+        return worth
 
     def times(self) -> NDArray[np.int64]:
         """Reference times by row; of free rows any."""

@@ -1,28 +1,20 @@
 """Which episodes bear on a question: the ranking behind the default recipe.
 
 Three ways in which an episode fits are put on one scale and added: the words of its body (BM25; a message's
-body begins with its speaker), the words of its best fact, and the meaning of its best fact (cosine). Then
+body begins with its speaker), the words of its best fact, and the meaning of its best fact or passage
+(cosine). Then
 
 - a message takes a share of what was said just before and after it in its conversation: an answer seldom
   repeats the words of its question (evidence_turns);
 - an episode from a time that the question names counts more (evidence_times);
+- what length alone brings is taken off (`fair`);
 - an episode that shares a rarely named entity with one of the best takes a share of that one's score: the
-  second half of a question in two hops shares no word with it (evidence_hops).
+  second half of a question in two hops shares no word with it (evidence_weighing).
 
-Facts follow their episodes (evidence_facts). Scores are summed after scaling, not fused by rank: how much
-better the best is than the rest says something. No language model is asked.
-
-One configuration for conversations and documents. Recall@10 over episodes, conversations / documents in two
-hops, on the development sets, with the rules' extraction, and what each part is worth, tried with one hop and
-all candidates before it was built (docs/search.md has what searches reach):
-
-    without embeddings        72.7 / 95.1        with all-MiniLM-L6-v2     77.2 / 97.0
-      no facts                72.0 / 94.2          no facts' words         77.1 / 96.6
-      no neighbours           66.8 / 95.1          no neighbours           71.6 / 97.0
-      no times                71.8 / 95.1          no times                76.2 / 97.0
-      no shared entities      73.6 / 82.0          no shared entities      78.6 / 82.0
-
-None of the weights is at its best for one of the sets: all were chosen where both are flat.
+Facts follow their episodes (`fact_scores`), and what belongs to the best of them follows
+(evidence_belonging). Scores are summed after scaling, not fused by rank: how much better the best is than
+the rest says something. No language model is asked. docs/search.md has the formula and what each term
+brings, on data of several kinds with one configuration: no weight is at its best for one of them.
 """
 
 from __future__ import annotations
@@ -36,9 +28,11 @@ from numpy.typing import NDArray
 from kgsvc.search.evidence_turns import Floats, Rows, Turns
 
 Mask = NDArray[np.bool_]
+Parts = Callable[[Rows], Floats]  # how many passages' worth episodes are, from 1
 
-FACT_WORDS = 0.5  # beside 1 for the words of the body
+FACT_WORDS = 0.75  # beside 1 for the words of the body
 MEANING = 1.0
+PARTS = 0.4  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
 TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
 DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
 
@@ -51,7 +45,8 @@ class Fit:
     rows: Rows
     words: Floats  # of the body
     fact_words: Floats  # of the best fact
-    meaning: Floats  # of the best fact; all 0: no embeddings
+    meaning: Floats  # of the best fact or passage; all 0: no embeddings
+    parts: Parts
     in_time: Callable[[Rows], Mask] | None = None  # from a time that the question names; None: it names none
 
 
@@ -61,7 +56,13 @@ def in_context(fit: Fit, turns: Turns) -> tuple[Rows, Floats]:
     rows, scores = turns.spread(fit.rows, own)
     if fit.in_time is not None:
         scores = scores * (1.0 + TIMES * fit.in_time(rows))
-    return rows, np.round(scores, DIGITS)
+    return rows, np.round(fair(scores, fit.parts(rows)), DIGITS)
+
+
+def fair(scores: Floats, parts: Floats) -> Floats:
+    """Scores without what length alone brings: a long text fits by the best of its parts, and the best of n
+    draws is higher than one by about √(2 ln n) times their spread. A text of one part keeps its score."""
+    return scores / (1.0 + PARTS * np.sqrt(2.0 * np.log(parts)))
 
 
 _TIPPING = 1e-3  # of a step

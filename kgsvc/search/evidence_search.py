@@ -22,16 +22,18 @@ from kgsvc.search.evidence import (
     fact_scores,
     rounded,
 )
+from kgsvc.search.evidence_belonging import HITS, belonging
 from kgsvc.search.evidence_times import named_times
 from kgsvc.search.evidence_turns import Floats, Rows
 from kgsvc.search.evidence_weighing import Fitting, best_told, weighed
 from kgsvc.search.fact_scope import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
-from kgsvc.search.fusion import Key
+from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.group import Group
 from kgsvc.search.group_index import GroupIndex
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.pool import Asked, Found, united
-from kgsvc.search.text_scopes import find_texts, measure_episodes
+from kgsvc.search.query import with_names
+from kgsvc.search.text_scopes import find_texts, measure_episodes, near_passages
 from kgsvc.search.topk import Ranked
 
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
@@ -99,6 +101,7 @@ class _Look:
     group: Group
     facts: Candidates
     bodies: Found
+    passages: RankList  # episodes by the nearest of their passages, best first
     episodes: dict[str, float]  # best first
 
 
@@ -107,9 +110,9 @@ class _Scaled:
     """How the facts and bodies of a group fit that methods found, from 0 to 1, best first."""
 
     fact_words: Floats
-    meaning: Floats
+    meaning: Floats  # of facts
     words: Floats
-    passages: Floats  # the meaning of chunks, where chunks are wanted
+    passages: Floats  # the meaning of these
 
 
 def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
@@ -127,11 +130,16 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
 
 
 def _look(group: Group, asked: Asked) -> _Look:
+    asked = replace(asked, terms=with_names(asked.terms, group.texts.nodes.meant(asked.question)))
     of_facts, types = _of_facts(asked), asked.filters.entity_types
     if asked.plan.scope is Scope.FACTS and types:
         of_facts = replace(of_facts, typed=group.texts.nodes.of_types(types))
-    found = Candidates.found(group.facts, of_facts)
-    return _Look(group, found, find_texts(group.texts, _of_bodies(asked), NOWHERE), {})
+    found, of_bodies = Candidates.found(group.facts, of_facts), _of_bodies(asked)
+    bodies = find_texts(group.texts, of_bodies, NOWHERE)
+    near = bodies.lists.get(Method.COSINE)
+    if near is None:
+        near = group.texts.episodes.rank_list(near_passages(group.texts, of_bodies))
+    return _Look(group, found, bodies, near, {})
 
 
 def _shown(look: _Look, asked: Asked) -> Found:
@@ -175,7 +183,7 @@ def _scaled(looks: Sequence[_Look], asked: Asked) -> list[_Scaled]:
             _on_scale((each.scores(Method.BM25) for each in facts), by_best),
             _on_scale((each.scores(Method.COSINE) for each in facts), spread),
             _on_scale(([-low for low, _ in lists.get(Method.BM25, ())] for lists in bodies), by_best),
-            _on_scale(([-low for low, _ in lists.get(Method.COSINE, ())] for lists in bodies), spread),
+            _on_scale(([-low for low, _ in look.passages] for look in looks), spread),
             strict=True,
         )
     ]
@@ -190,20 +198,16 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
 
 
 def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
-    """An episode means what its best fact means; a chunk what its best passage does, if that fits better."""
+    """An episode means what its best fact does, or its best passage, if that fits better."""
     meaning = best_told(look.facts.told(Method.COSINE), scaled.meaning)
-    for chunk, score in _bodies(look, Method.COSINE, scaled.passages).items():
-        meaning[chunk] = max(score, meaning.get(chunk, 0.0))
+    for (_, (episode, _)), score in zip(look.passages, scaled.passages.tolist(), strict=True):
+        meaning[episode] = max(score, meaning.get(episode, 0.0))
+    found = (key[0] for _, key in look.bodies.lists.get(Method.BM25, ()))
     return Fitting(
-        _bodies(look, Method.BM25, scaled.words),
+        dict(zip(found, scaled.words.tolist(), strict=True)),
         best_told(look.facts.told(Method.BM25), scaled.fact_words),
         meaning,
     )
-
-
-def _bodies(look: _Look, method: Method, scores: Floats) -> dict[str, float]:
-    found = (key[0] for _, key in look.bodies.lists.get(method, ()))
-    return dict(zip(found, scores.tolist(), strict=True))
 
 
 def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> Found:
@@ -218,15 +222,36 @@ def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> F
     )
     episodes = np.array([score for look in looks for score in look.episodes.values()], np.float64)
     ties = np.concatenate([index.ties(rows) for index, rows in every])
-    scores = rounded(fact_scores(own, _order(own, ties, keys), _followed(looks), episodes), DIGITS)
+    scores = fact_scores(own, _order(own, ties, keys), _followed(looks), episodes)
+    more, keys, scores = _with_belonging(looks, scores, ties, keys)
+    scores = rounded(scores, DIGITS)
     chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
     found.evidence.update((keys[place], float(scores[place])) for place in chosen)
     begin = 0
-    for index, rows in every:
+    for index, rows in (*every, *more):
         here = [rows[place - begin] for place in chosen if begin <= place < begin + len(rows)]
         found.packed.update(zip(index.keys(here), index.packed(here), strict=True))
         begin += len(rows)
     return found
+
+
+def _with_belonging(
+    looks: Sequence[_Look], scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]
+) -> tuple[list[tuple[GroupIndex, list[int]]], list[Key], Floats]:
+    """Scores raised to what belonging to the best counts; with facts that nothing else found, and
+    their keys, behind the others."""
+    best = set(_order(scores, ties, keys)[:HITS].tolist())
+    raised, begin, added, more = scores.copy(), 0, list[float](), list[tuple[GroupIndex, list[int]]]()
+    for look in looks:
+        index, rows = look.group.facts, look.facts.rows
+        hits = {row: float(scores[place]) for place, row in enumerate(rows, begin) if place in best}
+        least = belonging(index, seen_facts(index, look.facts.asked), hits) if hits else {}
+        for place, row in enumerate(rows, begin):
+            raised[place] = max(raised[place], least.pop(row, 0.0))
+        more.append((index, list(least)))
+        added += least.values()
+        begin += len(rows)
+    return more, [*keys, *(key for index, rows in more for key in index.keys(rows))], np.append(raised, added)
 
 
 def _listed(looks: Sequence[_Look], asked: Asked) -> Found:

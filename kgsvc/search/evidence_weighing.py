@@ -10,10 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from kgsvc.search.episode_index import EpisodeIndex
-from kgsvc.search.evidence import DIGITS, Fit, in_context
+from kgsvc.search.evidence import DIGITS, Fit, Parts, fair, in_context
 from kgsvc.search.evidence_times import Named, from_times
 from kgsvc.search.evidence_turns import Floats, Rows, distinct
 from kgsvc.search.group import GroupTexts
+from kgsvc.search.plans import Scope
 from kgsvc.search.pool import Asked
 from kgsvc.search.text_index import Mask
 from kgsvc.search.text_scopes import searched
@@ -38,18 +39,23 @@ class Naming(Protocol):
 
 
 def with_hops(
-    rows: Rows, scores: Floats, best: Callable[[Rows, Floats], Mapping[int, float]], naming: Naming
+    rows: Rows,
+    scores: Floats,
+    best: Callable[[Rows, Floats], Mapping[int, float]],
+    naming: Naming,
+    parts: Parts,
 ) -> tuple[Rows, Floats]:
     """Rows with their scores, raised by what other episodes lend; `best` picks the SEEDS highest.
 
     A seed lends each other episode half of its score, divided by how many others name the entity that both
     name: a name that is everywhere says nothing about what belongs together. Of several loans an episode
-    keeps the largest, so that many weak links never outweigh a strong one. The seeds lend one another too.
+    keeps the largest, so that many weak links never outweigh a strong one; a long one names more and would
+    keep more, so length counts here too (`fair`). The seeds lend one another too.
     Those to whom most was lent lend on of that alone, but never back to the seeds: questions in three hops.
     """
     seeds = best(rows, scores)
-    lent = _lent(seeds, naming)
-    further = _lent(best(*_columns(lent)), naming)
+    lent = _fairly(_lent(seeds, naming), parts)
+    further = _fairly(_lent(best(*_columns(lent)), naming), parts)
     for row, amount in further.items():
         if row not in seeds and amount > lent.get(row, 0.0):
             lent[row] = amount
@@ -74,6 +80,11 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
         else:
             lent[seed] = own
     return lent
+
+
+def _fairly(lent: Mapping[int, float], parts: Parts) -> dict[int, float]:
+    rows, amounts = _columns(lent)
+    return dict(zip(rows.tolist(), fair(amounts, parts(rows)).tolist(), strict=True))
 
 
 def _columns(scores: Mapping[int, float]) -> tuple[Rows, Floats]:
@@ -117,20 +128,33 @@ def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[N
         best = _best(index, rows, scores, SEEDS)
         return {row: float(scores[rows == row][0]) for _, _, row in best}
 
-    rows, scores = in_context(_fit(index, known, fitting, in_time if named else None), index.turns())
+    # Chunks among chunks are cut to one length: what it brings is the same for all but the last.
+    parts = _alike if asked.plan.scope is Scope.CHUNKS else index.parts
+    fit = _fit(index, known, fitting, parts, in_time if named else None)
+    rows, scores = in_context(fit, index.turns())
     kept = seen[rows]
-    rows, scores = with_hops(rows[kept], scores[kept], seeds, index)
+    rows, scores = with_hops(rows[kept], scores[kept], seeds, index, parts)
     kept = seen[rows]
     best = _best(index, rows[kept], scores[kept], asked.candidates)
     return {uuid: -low for low, uuid, _ in best}
 
 
-def _fit(index: EpisodeIndex, known: Mask, fitting: Fitting, in_time: Callable[[Rows], Mask] | None) -> Fit:
+def _alike(rows: Rows) -> Floats:
+    return np.ones(len(rows))
+
+
+def _fit(
+    index: EpisodeIndex,
+    known: Mask,
+    fitting: Fitting,
+    parts: Parts,
+    in_time: Callable[[Rows], Mask] | None,
+) -> Fit:
     kinds = (fitting.words, fitting.fact_words, fitting.meaning)
     placed = [_by_row(index, known, scores) for scores in kinds]
     rows = distinct(np.concatenate([there for there, _ in placed]))
     words, fact_words, meaning = (_spread(rows, there, scores) for there, scores in placed)
-    return Fit(rows, words, fact_words, meaning, in_time)
+    return Fit(rows, words, fact_words, meaning, parts, in_time)
 
 
 def _by_row(index: EpisodeIndex, known: Mask, scores: Mapping[str, float]) -> tuple[Rows, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from kgsvc.domain.facts.beliefs import past_of
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Fact
 from kgsvc.search.arrays import Arrays, Column, Frozen, of_strings, strings
+from kgsvc.search.evidence_times import held_in
 from kgsvc.search.filters import NONE, Filters, Span
 
 NEVER = 2**63 - 1  # the end of an open interval
@@ -209,7 +210,7 @@ class FactColumns:
 
     def fulfilling(self, rows: int, filters: Filters, now_ms: int) -> Mask:
         """Which of the first `rows` rows fulfil `filters`."""
-        if filters == NONE:
+        if replace(filters, holding_now=False) == NONE:
             return self.current(rows, now_ms)
         created = self._created.data[:rows]
         kept: Mask = created != NEVER
@@ -223,6 +224,8 @@ class FactColumns:
             kept &= live | superseded
         else:
             kept &= live
+        if filters.past is not None:
+            kept &= held_in(filters.past, start, invalid, filters.at_ms(now_ms))
         if filters.needs_holding:
             at_ms = filters.at_ms(now_ms)
             kept &= (start <= at_ms) & (at_ms < invalid)

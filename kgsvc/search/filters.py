@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kgsvc.search.evidence_times import Named
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -32,16 +34,27 @@ class Filters:
     expired: Span | None = None
     true_at_ms: int | None = None
     known_at_ms: int | None = None
+    holding_now: bool = False  # however the question is worded
+    past: tuple[Named, ...] | None = (
+        None  # facts that held in one of these times; none named: at any; None: now
+    )
 
     @property
     def on_fact_axis(self) -> bool:
         """Whether the past of what was true is asked for, so that superseded facts count."""
-        return bool(self.true_at_ms is not None or self.valid or self.invalid)
+        return bool(self.true_at_ms is not None or self.valid or self.invalid or self.past is not None)
 
     @property
     def needs_holding(self) -> bool:
         """Whether a fact must hold at one time: a span of its own times takes the place of that."""
-        return self.true_at_ms is not None or not (self.valid or self.invalid or self.expired)
+        return self.true_at_ms is not None or not (
+            self.valid or self.invalid or self.expired or self.past is not None
+        )
+
+    @property
+    def unasked(self) -> bool:
+        """Whether nothing is said of when facts must hold, so that the question may say it."""
+        return not (self.on_fact_axis or self.expired or self.holding_now)
 
     @property
     def as_of(self) -> Filters:

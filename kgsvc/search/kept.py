@@ -24,7 +24,7 @@ from kgsvc.search.group import Group, GroupTexts, Part, SharedGroup
 from kgsvc.search.group_index import PACKED_FIELDS, GroupIndex
 from kgsvc.stores.search_protocol import ProofStore
 
-_FORMAT = 3  # of what indexes freeze to; a file of another one is not read
+_FORMAT = 4  # of what indexes freeze to; a file of another one is not read
 _PIECE_BYTES = 4 * 1024 * 1024  # of a column, copied while its group waits
 _UNKEPT_ROWS = 50  # a part is written to a file once so many rows of it have changed, and
 _UNKEPT_SHARE = 10  # such a share of it

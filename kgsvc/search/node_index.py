@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
+from kgsvc.domain.text import normalise
 from kgsvc.search.arrays import Arrays, Column, Frozen, named, part_of, united, unpickled
 from kgsvc.search.fact_columns import within
 from kgsvc.search.filters import Filters
@@ -89,6 +91,9 @@ class CommunityIndex(DatedIndex):
         return f"{name}\n{summary}"
 
 
+_WORD = re.compile(r"\w+(?:[-.]\w+)*")  # "Liz's" is "liz" and "s"
+_WORDS = 4  # of an alias that is looked for
+_QUESTION_CHARS = 1_000  # in which they are looked for
 _ALIASES = 1_000  # shown of one entity, as GetEntityNode
 
 
@@ -107,18 +112,21 @@ class NodeIndex(DatedIndex):
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id, space, dimension)
         self._labels = Links()
+        self._aliases = Links()  # of those that have any
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        return super().nbytes + self._labels.nbytes
+        return super().nbytes + self._labels.nbytes + self._aliases.nbytes
 
     def freeze(self) -> Frozen:
-        return united(super().freeze(), named("labels", self._labels.freeze()))
+        links = (("labels", self._labels), ("aliases", self._aliases))
+        return united(super().freeze(), *(named(name, each.freeze()) for name, each in links))
 
     def take(self, arrays: Arrays) -> None:
         super().take(arrays)
         self._labels.take(part_of(arrays, "labels"))
+        self._aliases.take(part_of(arrays, "aliases"))
 
     def put(self, many: Sequence[IndexedEntity]) -> None:
         """Write entities, new or known, each once."""
@@ -130,8 +138,11 @@ class NodeIndex(DatedIndex):
             [(each.space, each.vector) for each in many],
         )
         self._date(rows, [each.entity.created_ms for each in many])
-        for row, each in zip(rows, many, strict=True):
+        for row, each in zip(rows, found, strict=True):
             self._labels.put(row, each.entity.labels)
+            self._aliases.clear(row)
+            if each.aliases:
+                self._aliases.put(row, each.aliases)
 
     def remove(self, uuid: str) -> None:
         """Forget an entity, if it is there."""
@@ -144,6 +155,15 @@ class NodeIndex(DatedIndex):
     def _clear(self, row: int) -> None:
         super()._clear(row)
         self._labels.clear(row)
+        self._aliases.clear(row)
+
+    def meant(self, question: str) -> list[str]:
+        """The names of entities that a question calls by an alias, in its order."""
+        words = _WORD.findall(normalise(question[:_QUESTION_CHARS]))
+        spans = (" ".join(words[at : at + size]) for at in range(len(words)) for size in range(1, _WORDS + 1))
+        called = (self.packed(self._aliases.rows_of(span)) for span in dict.fromkeys(spans))
+        names = (sorted(unpack_entity(packed).entity.name for packed in each) for each in called)
+        return list(dict.fromkeys(name for each in names for name in each))
 
     def fulfilling(self, filters: Filters) -> Mask:
         """Which rows fulfil `filters`: types, when they were created, what was known then."""

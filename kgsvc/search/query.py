@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,16 @@ def parse(text: str) -> tuple[Term, ...]:
     single = {term for term in terms if len(term) == 1 and is_cjk(term)}
     lone = single and single & _standing_alone(text)
     return tuple(Term(term, weight(term), term in lone) for term in terms)
+
+
+def with_names(terms: tuple[Term, ...], names: Iterable[str]) -> tuple[Term, ...]:
+    """Terms with those of names that are meant by them: together a name counts as much as one word."""
+    known = {term.text for term in terms}
+    more: dict[str, float] = {}
+    for name in names:
+        missing = [text for text in query_terms(name) if text not in known]
+        more |= {text: 1.0 / len(missing) for text in missing}
+    return (*terms, *(Term(text, worth) for text, worth in more.items()))
 
 
 def _standing_alone(text: str) -> set[str]:

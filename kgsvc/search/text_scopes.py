@@ -44,6 +44,12 @@ def searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
     return texts.episodes, seen & texts.episodes.chunks() if asked.plan.scope is Scope.CHUNKS else seen
 
 
+def near_passages(texts: GroupTexts, asked: Asked) -> list[Ranked]:
+    """Episodes or chunks by the nearest of their passages."""
+    index, seen = searched(texts, asked)
+    return index.by_vector(asked.vector, seen, asked.candidates, asked.min_cosine)
+
+
 def _lists(index: TextIndex, asked: Asked, seen: Mask) -> Lists:
     lists: Lists = {}
     if Method.BM25 in asked.plan.methods:

@@ -1543,6 +1543,12 @@ class SearchFilters(_message.Message):
     VALID_AS_OF_FIELD_NUMBER: _builtins.int
     KNOWN_AS_OF_FIELD_NUMBER: _builtins.int
     ENTITY_TYPES_FIELD_NUMBER: _builtins.int
+    HOLDING_NOW_FIELD_NUMBER: _builtins.int
+    holding_now: _builtins.bool
+    """Only facts that hold now, however the question is worded. Without it, and without a time in these filters, the
+    default search of facts also finds facts that have ended if the question asks about the past; if it names a month
+    or a day, those that held then.
+    """
     @_builtins.property
     def relation_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Of facts: relations, such as WORKS_AT. The fact must have one of them; at most 256."""
@@ -1590,15 +1596,18 @@ class SearchFilters(_message.Message):
         valid_as_of: _timestamp_pb2.Timestamp | None = ...,
         known_as_of: _timestamp_pb2.Timestamp | None = ...,
         entity_types: _abc.Iterable[_builtins.str] | None = ...,
+        holding_now: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_holding_now", b"_holding_now", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "expired_at", b"expired_at", "holding_now", b"holding_now", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "entity_types", b"entity_types", "expired_at", b"expired_at", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "relation_names", b"relation_names", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_expired_at", b"_expired_at", "_holding_now", b"_holding_now", "_invalid_at", b"_invalid_at", "_known_as_of", b"_known_as_of", "_valid_as_of", b"_valid_as_of", "_valid_at", b"_valid_at", "created_at", b"created_at", "entity_types", b"entity_types", "expired_at", b"expired_at", "holding_now", b"holding_now", "invalid_at", b"invalid_at", "known_as_of", b"known_as_of", "relation_names", b"relation_names", "valid_as_of", b"valid_as_of", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
     _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
     _WhichOneofReturnType__expired_at: _TypeAlias = _typing.Literal["expired_at"]  # noqa: Y015
     _WhichOneofArgType__expired_at: _TypeAlias = _typing.Literal["_expired_at", b"_expired_at"]  # noqa: Y015
+    _WhichOneofReturnType__holding_now: _TypeAlias = _typing.Literal["holding_now"]  # noqa: Y015
+    _WhichOneofArgType__holding_now: _TypeAlias = _typing.Literal["_holding_now", b"_holding_now"]  # noqa: Y015
     _WhichOneofReturnType__invalid_at: _TypeAlias = _typing.Literal["invalid_at"]  # noqa: Y015
     _WhichOneofArgType__invalid_at: _TypeAlias = _typing.Literal["_invalid_at", b"_invalid_at"]  # noqa: Y015
     _WhichOneofReturnType__known_as_of: _TypeAlias = _typing.Literal["known_as_of"]  # noqa: Y015
@@ -1611,6 +1620,8 @@ class SearchFilters(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at) -> _WhichOneofReturnType__created_at | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__expired_at) -> _WhichOneofReturnType__expired_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__holding_now) -> _WhichOneofReturnType__holding_now | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__invalid_at) -> _WhichOneofReturnType__invalid_at | None: ...
     @_typing.overload

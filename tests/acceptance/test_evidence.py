@@ -2,10 +2,11 @@
 
 import pytest
 
+from kgsvc.documents.passages import passages
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.acceptance.graph_searches import BM25, facts_by, graph, texts
 from tests.acceptance.saying import FEB, JAN, fact, telling
-from tests.support.client import Client, message
+from tests.support.client import Client, episode, message
 
 MINUTE = 60_000
 HOP = [
@@ -28,7 +29,7 @@ async def test_the_second_half_of_a_question_in_two_hops(client: Client, group: 
     assert found.facts[0].score > found.facts[1].score > 0
     episodes = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
     assert [hit.episode.uuid for hit in episodes.episodes] == ["film", "home"]
-    assert [hit.score for hit in episodes.episodes] == pytest.approx([2.5, 1.25])
+    assert [hit.score for hit in episodes.episodes] == pytest.approx([2.75, 1.375])
 
 
 async def test_an_answer_beside_its_question(client: Client, group: str) -> None:
@@ -52,3 +53,23 @@ async def test_a_time_that_the_question_names(client: Client, group: str) -> Non
         found = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
         first[question] = found.episodes[0].episode.uuid
     assert first == {"camping": "a", "camping on 31 January 2024": "b"}
+
+
+async def test_an_alias_in_the_question_finds_facts_of_the_full_name(client: Client, group: str) -> None:
+    """A former name is an alias, and the present one still finds what was told before."""
+    for name in ("Liz", "Elizabeth Hart"):
+        await client.ask("AddEntityNode", group_id=group, uuid="n1", name=name)
+    told = fact("ON_SQUAD", "Elizabeth Hart", "Atlas", "Elizabeth Hart is on Atlas since May")
+    others = [fact("ON_SQUAD", f"P{n}", f"S{n}", f"P{n} is on squad S{n}") for n in range(3)]
+    await client.ingest(group, [telling(JAN, each, uuid=each["fact"]) for each in (*others, told)])
+    for question in ("Liz", "Which one is Liz's?"):
+        assert texts(await graph(client, group, question))[:1] == ["Elizabeth Hart is on Atlas since May"]
+
+
+async def test_an_episode_is_found_by_what_one_of_its_passages_means(client: Client, group: str) -> None:
+    """No fact tells it, and the question shares no word with it."""
+    said = " ".join(["physician"] * 200)
+    await client.ingest(group, [episode(said, FEB, uuid="long"), episode("tea time", FEB, uuid="short")])
+    question = passages(said)[0].replace("physician", "doctor")
+    found = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
+    assert found.episodes[0].episode.uuid == "long"

@@ -53,6 +53,22 @@ async def test_without_filters_it_is_now(client: Client, group: str) -> None:
     assert await found(client, group) == ["Alice is the owner at Acme", "Alice likes tea"]
 
 
+async def test_a_question_about_the_past_finds_what_has_ended(client: Client, group: str) -> None:
+    """Beside what holds, with its interval; a month picks what held then. SearchFacts knows the present."""
+    await career(client, group)
+    was = await graph(client, group, "What was Alice at Acme?")
+    assert sorted(texts(was)) == sorted(each["fact"] for each in (ENGINEER, DIRECTOR, OWNER, LIKES))
+    assert sorted(hit.fact.HasField("invalid_at") for hit in was.facts) == [False, False, True, True]
+    now = ["Alice is the owner at Acme", "Alice likes tea"]
+    for question, alone in (("What is Alice at Acme?", False), ("What was Alice at Acme?", True)):
+        given = await graph(client, group, question, filters=ret.SearchFilters(holding_now=alone))
+        assert sorted(texts(given)) == now
+    then = await graph(client, group, "What was Alice at Acme in February 2024?")
+    assert sorted(texts(then)) == ["Alice is an engineer at Acme", "Alice likes tea"]
+    hits = await client.search(group, "What was Alice at Acme?")
+    assert sorted(hit.fact for hit in hits) == now
+
+
 async def test_by_relation(client: Client, group: str) -> None:
     await career(client, group)
     assert await found(client, group, relation_names=["LIKES"]) == ["Alice likes tea"]

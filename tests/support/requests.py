@@ -43,6 +43,7 @@ _FILTERS = {
     "relation_names": ["KNOWS"],
     **dict.fromkeys(("valid_at", "invalid_at", "created_at", "expired_at"), _SPAN),
     **dict.fromkeys(("valid_as_of", "known_as_of"), _LATER),
+    "holding_now": True,
 }
 _ATTRIBUTES = {"age": 30, "tags": ["a", {"deep": True}]}
 _GRAPH = {"scopes": [_HOW], "filters": _FILTERS, "max_results": 5, "min_score": 0.5, "include_scores": True}

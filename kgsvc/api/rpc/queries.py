@@ -195,6 +195,7 @@ def read_filters(asked: Asking, check: RequestCheck) -> Filters:
         expired=_optional_span(sent, path, "expired_at", check),
         true_at_ms=check.optional_time(sent, path, "valid_as_of"),
         known_at_ms=check.optional_time(sent, path, "known_as_of"),
+        holding_now=sent.holding_now,
     )
 
 

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgsvc.documents.passages import PASSAGE_BYTES, passages
+from kgsvc.documents.passages import PASSAGE_BYTES, passages, spoken
 
 words = st.text(st.sampled_from("ab é茶😀。.!?\n"), max_size=40)
 
@@ -34,3 +34,17 @@ def test_cuts_between_words_where_a_sentence_is_too_long() -> None:
 
 def test_white_space_is_no_passage() -> None:
     assert passages(" \n\n\t ") == []
+
+
+def test_a_fact_that_says_nearly_all_stands_for_a_short_text() -> None:
+    body = "Ann(user): I moved to Porto last week"
+    assert spoken(body, ["Ann: I moved to Porto last week", "Ann moved"]) == [
+        "Ann: I moved to Porto last week"
+    ]
+    assert spoken(body, ["Ann lives in Porto"]) == [body]
+    assert spoken(body, []) == [body]
+
+
+def test_no_fact_stands_for_a_long_text() -> None:
+    body = "One more sentence. " * 100
+    assert spoken(body, [body]) == passages(body)

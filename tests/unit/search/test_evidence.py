@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kgsvc.search.evidence import NOBODY, Fit, by_best, by_spread, fact_scores, in_context, rounded
-from kgsvc.search.evidence_times import DAY_MS, Named, from_times, named_times
+from kgsvc.search.evidence import NOBODY, PARTS, Fit, by_best, by_spread, fact_scores, in_context, rounded
+from kgsvc.search.evidence_times import DAY_MS, Named, Side, from_times, named_times
 from kgsvc.search.evidence_turns import PAUSE_MS, SHARE, Floats, Rows, Turns, turns_of
 from kgsvc.search.evidence_weighing import with_hops
 from tests.unit.search.feed import patient
@@ -39,11 +39,20 @@ def talk(rows: list[int], times_ms: list[int]) -> Turns:
     return turns_of(np.array(rows, np.intp), np.array(times_ms, np.int64))
 
 
+def short(rows: Rows) -> Floats:
+    """Episodes of one part each."""
+    return np.ones(len(rows))
+
+
 class Names:
-    """A Naming of a few episodes."""
+    """A Naming of a few episodes, of one part each unless `long` says more."""
 
     def __init__(self, *named: set[str]) -> None:
         self.named = named
+        self.long: dict[int, float] = {}
+
+    def parts(self, rows: Rows) -> Floats:
+        return np.array([self.long.get(row, 1.0) for row in rows.tolist()])
 
     def entities(self, row: int) -> Iterable[str]:
         return sorted(self.named[row])
@@ -73,8 +82,8 @@ def test_meaning_counts_from_the_floor_or_from_where_the_list_was_cut() -> None:
 
 
 def test_words_facts_and_meaning_are_added() -> None:
-    fit = Fit(np.arange(3), floats(1.0, 0.0, 0.2), floats(0.0, 1.0, 0.2), floats(0.0, 0.25, 1.0))
-    assert dense(in_context(fit, NOBODY_TALKS)) == [1.0, 0.75, 1.3]
+    fit = Fit(np.arange(3), floats(1.0, 0.0, 0.2), floats(0.0, 1.0, 0.2), floats(0.0, 0.25, 1.0), short)
+    assert dense(in_context(fit, NOBODY_TALKS)) == [1.0, 1.0, 1.35]
 
 
 def test_neighbours_in_a_conversation_lend_a_share() -> None:
@@ -125,8 +134,21 @@ def test_neighbours_of_few_are_those_of_all(data: st.DataObject) -> None:
 
 def test_episodes_from_a_named_time_count_half_as_much_again() -> None:
     inside = np.array([True, False, True])
-    fit = Fit(np.arange(3), floats(1.0, 1.0, 0.0), np.zeros(3), np.zeros(3), lambda rows: inside[rows])
+    fit = Fit(np.arange(3), floats(1.0, 1.0, 0.0), np.zeros(3), np.zeros(3), short, lambda rows: inside[rows])
     assert dense(in_context(fit, NOBODY_TALKS)) == [1.5, 1.0, 0.0]
+
+
+def test_length_alone_is_no_merit() -> None:
+    """The best of n draws is expected √(2 ln n) spreads above one; a text of one part keeps its score."""
+    parts = floats(1.0, np.e**2)
+    fit = Fit(np.arange(2), floats(1.0, 1.0), np.zeros(2), np.zeros(2), lambda rows: parts[rows])
+    assert dense(in_context(fit, NOBODY_TALKS)) == pytest.approx([1.0, 1.0 / (1.0 + 2.0 * PARTS)])
+
+
+def test_a_long_episode_keeps_less_of_a_loan() -> None:
+    names = Names({"Ada"}, {"Ada"}, {"Ada"})
+    names.long[2] = float(np.e**2)
+    assert raised([1.0, 0.0, 0.0], first(0), names) == pytest.approx([1.0, 0.25, 0.25 / (1.0 + 2.0 * PARTS)])
 
 
 def first(*rows: int) -> Callable[[Rows, Floats], dict[int, float]]:
@@ -141,7 +163,7 @@ def raised(
     """Scores by row after the hops; rows with a score of 0 are not given."""
     every = np.array(list(scores))
     rows = np.flatnonzero(every)
-    return dense(with_hops(rows, every[rows], best, names))
+    return dense(with_hops(rows, every[rows], best, names, names.parts))
 
 
 def test_a_seed_lends_by_how_few_share_the_name() -> None:
@@ -177,10 +199,13 @@ def test_a_name_that_is_everywhere_leads_nowhere() -> None:
         ("Where was he between August 11 and August 15 2023?", [Named(None, 8, 11), Named(2023, 8, 15)]),
         ("What did they do in July 2023?", [Named(2023, 7, None)]),
         ("When did she go camping in June?", [Named(None, 6, None)]),
-        ("before August 3", [Named(None, 8, 3)]),
+        ("before August 3", [Named(None, 8, 3, Side.BEFORE)]),
         ("How often in 2022?", [Named(2022, None, None)]),
-        ("since 2023-02", [Named(2023, 2, None)]),
+        ("since 2023-02", [Named(2023, 2, None, Side.SINCE)]),
         ("Who may march in an order of 12345?", []),
+        ("Wo war sie am 5. Mai 2023?", [Named(2023, 5, 5)]),
+        ("Was kostete es im März?", [Named(None, 3, None)]),
+        ("2024年3月5日と11月", [Named(2024, 3, 5), Named(None, 11, None)]),
         ("2024年に何がありましたか", [Named(2024, None, None)]),
         ("in \u017feptember or \uff15 \u017fept 2020", [Named(2020, None, None)]),  # long s, wide 5
         ("February 30, 2023 and 2023-13-01", []),

@@ -8,6 +8,7 @@ from bench.retrieval_shelf import Shelf
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention, RoleType, Source
 from kgsvc.search.engine import Engine
+from kgsvc.search.evidence_belonging import FEW
 from kgsvc.search.filters import NONE, Filters
 from kgsvc.search.graph_results import GraphHit, GraphQuery
 from kgsvc.search.plans import Scope, default_plan
@@ -102,7 +103,7 @@ async def test_facts_follow_their_episodes_even_those_that_no_method_finds() -> 
     facts = [
         fact("f1", "Ada Park directed The Zone", episodes=("film",)),
         fact("f2", "Ada Park came from Montreal", episodes=("home",)),
-        fact("f3", "Somebody likes tea", episodes=("gone",)),
+        fact("f3", "Somebody likes tea", "g", "some", "tea", episodes=("gone",)),
     ]
     search = await graph(episodes, facts, {"film": ["Ada Park"], "home": ["Ada Park"]})
     hits = await found(search, "the zone", Scope.FACTS)
@@ -148,3 +149,33 @@ async def test_nothing_fits(scope: Scope) -> None:
     search = await graph([text("a", "green tea")], [fact("f", "Ann likes tea", episodes=("a",))])
     assert await found(search, "zebra", scope) == []
     assert await found(search, "zebra", scope, groups=("nobody",)) == []
+
+
+async def test_the_second_half_of_an_answer_follows_the_first() -> None:
+    """Told in the same message about the same person, or about whom the first half leads to."""
+    episodes = [
+        text("both", "Hana's tutor is Mr Sato. She has exams in June"),
+        text("far", "Sato: Kita School"),
+    ]
+    episodes += [text(f"other{n}", f"The tutor of class {n}") for n in range(20)]
+    facts = [
+        fact("f1", "Hana's tutor is Mr Sato", "g", "Hana", "Sato", episodes=("both",)),
+        fact("f2", "She has exams in June", "g", "Hana", "June", episodes=("both",)),
+        fact("f3", "He teaches at Kita School", "g", "Sato", "Kita", episodes=("far",)),
+        fact("f4", "He likes tea", "g", "Bo", "tea", episodes=("far",)),
+    ]
+    facts += [
+        fact(f"o{n}", f"The tutor of class {n}", "g", f"t{n}", f"c{n}", episodes=(f"other{n}",))
+        for n in range(20)
+    ]
+    hits = await found(await graph(episodes, facts), "Who is Hana's tutor?", Scope.FACTS, results=5)
+    assert uuids(hits)[0] == "f1"
+    assert {"f2", "f3"} <= set(uuids(hits))
+    assert "f4" not in uuids(hits)
+
+
+async def test_what_many_facts_share_belongs_to_none() -> None:
+    episodes = [text("hit", "Hana plays chess")]
+    facts = [fact("f1", "Hana plays chess", "g", "Hana", "chess", episodes=("hit",))]
+    facts += [fact(f"o{n}", f"thing {n}", "g", "Hana", f"t{n}", episodes=(f"e{n}",)) for n in range(FEW)]
+    assert uuids(await found(await graph(episodes, facts), "chess", Scope.FACTS)) == ["f1"]

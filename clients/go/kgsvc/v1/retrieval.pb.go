@@ -2581,7 +2581,11 @@ type SearchFilters struct {
 	KnownAsOf *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=known_as_of,json=knownAsOf,proto3,oneof" json:"known_as_of,omitempty"`
 	// Entity types, such as Person; at most 256. An entity must have one of them; of a fact one of its ends, of an
 	// episode one of the entities that it names.
-	EntityTypes   []string `protobuf:"bytes,8,rep,name=entity_types,json=entityTypes,proto3" json:"entity_types,omitempty"`
+	EntityTypes []string `protobuf:"bytes,8,rep,name=entity_types,json=entityTypes,proto3" json:"entity_types,omitempty"`
+	// Only facts that hold now, however the question is worded. Without it, and without a time in these filters, the
+	// default search of facts also finds facts that have ended if the question asks about the past; if it names a month
+	// or a day, those that held then.
+	HoldingNow    *bool `protobuf:"varint,9,opt,name=holding_now,json=holdingNow,proto3,oneof" json:"holding_now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2670,6 +2674,13 @@ func (x *SearchFilters) GetEntityTypes() []string {
 		return x.EntityTypes
 	}
 	return nil
+}
+
+func (x *SearchFilters) GetHoldingNow() bool {
+	if x != nil && x.HoldingNow != nil {
+		return *x.HoldingNow
+	}
+	return false
 }
 
 // Request of SearchGraph.
@@ -4782,7 +4793,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x88\x01\x01\x125\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x05until\x88\x01\x01B\b\n" +
 	"\x06_sinceB\b\n" +
-	"\x06_until\"\x91\x04\n" +
+	"\x06_until\"\xc7\x04\n" +
 	"\rSearchFilters\x12%\n" +
 	"\x0erelation_names\x18\x01 \x03(\tR\rrelationNames\x122\n" +
 	"\bvalid_at\x18\x02 \x01(\v2\x12.kgsvc.v1.TimeSpanH\x00R\avalidAt\x88\x01\x01\x126\n" +
@@ -4794,13 +4805,16 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"expired_at\x18\x05 \x01(\v2\x12.kgsvc.v1.TimeSpanH\x03R\texpiredAt\x88\x01\x01\x12?\n" +
 	"\vvalid_as_of\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x04R\tvalidAsOf\x88\x01\x01\x12?\n" +
 	"\vknown_as_of\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x05R\tknownAsOf\x88\x01\x01\x12!\n" +
-	"\fentity_types\x18\b \x03(\tR\ventityTypesB\v\n" +
+	"\fentity_types\x18\b \x03(\tR\ventityTypes\x12$\n" +
+	"\vholding_now\x18\t \x01(\bH\x06R\n" +
+	"holdingNow\x88\x01\x01B\v\n" +
 	"\t_valid_atB\r\n" +
 	"\v_invalid_atB\r\n" +
 	"\v_created_atB\r\n" +
 	"\v_expired_atB\x0e\n" +
 	"\f_valid_as_ofB\x0e\n" +
-	"\f_known_as_of\"\xbb\x01\n" +
+	"\f_known_as_ofB\x0e\n" +
+	"\f_holding_now\"\xbb\x01\n" +
 	"\x12SearchGraphRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
