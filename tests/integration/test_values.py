@@ -129,3 +129,16 @@ async def test_a_verdict_says_which_value_ended(any_store: Store, group: str) ->
     rows = [(text, start, end) for text, start, end, _ in await world.rows()]
     assert (dear.text, "2024-05-01", "2024-06-01") in rows
     assert over.text not in [text for text, _, _ in rows], "it is told by the row that it ended"
+
+
+async def test_words_that_name_a_value_stay_whatever_a_verdict_ties_to_them(
+    any_store: Store, group: str
+) -> None:
+    """An end in other words is found to be that of a status of which only the end is known."""
+    over = costs("2024-07-02", "Falcon was in review.", invalid="2024-07-01", relation="HAS_STATUS")
+    gone = costs(
+        "2024-06-03", "The queue is empty.", valid="2024-06-01", polarity=ENDS, relation="HAS_STATUS"
+    )
+    world = World(any_store, group, Judge())
+    await world.tell(over, replace(gone, verdicts={over.text: "replaced"}))
+    assert [text for text, start, _, _ in await world.rows() if start == UNKNOWN] == [over.text]

@@ -34,6 +34,7 @@ class EdgeWording:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     # What an end or a denial is about: the target, or of one thing alone the value ("": that of `fact`).
     about: str = ""
+    judged: bool = False  # `about` is another value than the words name: a verdict says so
     # Equal for statements that are duplicates of one another when their intervals overlap.
     key: Key = field(init=False, repr=False, compare=False)
 

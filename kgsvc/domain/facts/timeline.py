@@ -82,6 +82,8 @@ class _Fold:
             self.rows[key] = row
             self.of.setdefault(about, row)
             return
+        if row.start_ms == EARLIEST_MS and row.wording.judged:
+            row.wording = statement.wording.as_held  # rather the words that name the value
         row.take(evidence)
         if row.start_ms == evidence.start_ms and row.evidence[0].episode_uuid == evidence.episode_uuid:
             return  # of one thing a new value and the end of the old one, which that has closed

@@ -189,8 +189,8 @@ class _Settling:
             if each[1].polarity is Polarity.ASSERTS and _ends(each[1]) == _ends(own.wording)
         ]
         same = next((wording for slot, wording in found if slot == stated.slot), None)
-        if same is not None and same.is_property:  # the value that it ends, in whatever words
-            wording = replace(own.wording, about=same.about)
+        if same is not None and same.is_property and not self._holds(stated.slot, own.wording):
+            wording = replace(own.wording, about=same.about, judged=True)
             return replace(stated, statement=replace(own, wording=wording))
         if found and same is None:
             slot, wording = found[0]
