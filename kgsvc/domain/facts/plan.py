@@ -112,7 +112,8 @@ def statement_of(
     """The edge of an item as a statement about its slot."""
     reference_ms, polarity = item.episode.reference_ms, edge.polarity
     valid_ms, invalid_ms = edge.valid_ms, edge.invalid_ms
-    if _is_past(edge, reference_ms):  # its start is not known: all that is stated is its end
+    is_past = _is_past(edge, reference_ms)
+    if is_past:  # its start is not known: all that is stated is its end
         polarity, valid_ms, invalid_ms = Polarity.ENDS, invalid_ms, None
     elif polarity is Polarity.ENDS:
         invalid_ms = None
@@ -148,7 +149,7 @@ def statement_of(
         edge.weight,
     )
     slot = slot_of(edge.kind, source.uuid, edge.name, target.uuid, qualifiers)
-    return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index)
+    return SlotStatement(slot, EdgeStatement(wording, evidence), item.accepted_ms, index, is_past)
 
 
 def _is_past(edge: ExtractedEdge, reference_ms: int) -> bool:

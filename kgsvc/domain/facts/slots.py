@@ -195,14 +195,19 @@ def _statements_behind(fact: Fact) -> list[EdgeStatement]:
     wording = wording_of(fact)
     return [
         EdgeStatement(
-            replace(wording, polarity=Polarity.ENDS, fact=evidence.said or fact.fact)  # about this row
-            if evidence.says == ENDED
-            else wording,
-            evidence,
-            fact.asserted,
+            _as_end(fact, wording, evidence) if evidence.says == ENDED else wording, evidence, fact.asserted
         )
         for evidence in fact.evidence
     ]
+
+
+def _as_end(fact: Fact, wording: EdgeWording, evidence: Evidence) -> EdgeWording:
+    """An end of this row, whatever its words name."""
+    said = evidence.said or fact.fact
+    names = wording.about
+    if wording.is_property:
+        names = value_of(said, fact.source_name, relation_of(fact))
+    return replace(wording, polarity=Polarity.ENDS, fact=said, judged=names != wording.about)
 
 
 def _key_of(wording: EdgeWording, evidence: Evidence) -> Key | None:

@@ -211,6 +211,7 @@ class SlotStatement:
     statement: EdgeStatement
     accepted_ms: int
     index: int = -1  # of the edge in its extraction
+    is_past: bool = False  # an end, told as what once was so
 
     @property
     def place(self) -> Place:

@@ -119,7 +119,11 @@ class _Settling:
         judged = [(each, found) for each in decision.contradicts if (found := self._find(each.ref))]
         repeated = decision.duplicate and self._find(decision.duplicate)
         if stated.statement.wording.polarity is Polarity.ENDS:
-            ended = [found for each, found in judged if each.verdict is Verdict.REPLACED]
+            ended = [
+                found
+                for each, found in judged
+                if each.verdict is Verdict.REPLACED and not (stated.is_past and found[1].is_property)
+            ]
             entry = self._as_end(stated, [*ended, *([repeated] if repeated else [])])
         elif repeated and decision.same is Verdict.GOES_ON and self._is_end(decision.duplicate, repeated[1]):
             entry = _going_on(stated, *repeated)
