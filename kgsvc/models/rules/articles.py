@@ -1,117 +1,198 @@
 """What a text says of its subject the way an encyclopaedia does: who made a work and plays in it, when and
-where somebody was born and died. Each becomes a short sentence beside the words.
+where somebody was born and died, whose child they are, where something lies. Such a sentence states several
+things at once, around any title and any aside: each becomes a short sentence beside the words.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from kgsvc.domain.model.graph import FactKind
 from kgsvc.models.rules.claims import BEHIND
 from kgsvc.models.rules.days import make_day, ms_of
-from kgsvc.models.rules.english import ROLES, WORK_WORDS
+from kgsvc.models.rules.english import KIN, ORGANISATION_WORDS, PLACE_WORDS, ROLES, WORK_WORDS
 from kgsvc.models.rules.marking import Line, is_mark
+from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
+from kgsvc.models.rules.text import word_set
 
-_MADE = {"directed": "DIRECTED", "written": "WROTE", "composed": "COMPOSED", "produced": "PRODUCED"}
-_MADE |= {"co-directed": "DIRECTED", "co-written": "WROTE", "co-produced": "PRODUCED"}
-_MADE |= {"founded": "FOUNDED", "starring": "STARS_IN"}
-_VERBS = "|".join(_MADE)
+_MADE = {
+    **{"directed": "DIRECTED", "co-directed": "DIRECTED", "written": "WROTE", "co-written": "WROTE"},
+    **{"composed": "COMPOSED", "produced": "PRODUCED", "co-produced": "PRODUCED", "created": "CREATED"},
+    **{"published": "PUBLISHED", "released": "RELEASED", "founded": "FOUNDED", "designed": "DESIGNED"},
+}
+_VERB = rf"(?:{'|'.join(_MADE)})"
 _PEOPLE = r"(?P<people>N\d+(?: , N\d+){0,9}(?:(?: ,)? (?:and|&) N\d+)?)(?![^ ])"
 _MAKERS = re.compile(
-    rf"(?<![^ ])(?P<verbs>(?:{_VERBS})(?: (?:, )?(?:(?:and|&) )?(?:{_VERBS})){{0,3}}) "
-    rf"(?:in T\d+ )?(?:by )?{_PEOPLE}"
+    rf"(?<![^ ])(?P<verbs>{_VERB}(?: (?:, )?(?:(?:and|&) )?{_VERB}){{0,3}}) "
+    rf"(?:in T\d+ )?by (?:the )?(?:(?:{'|'.join(ROLES)}) )?{_PEOPLE}"
 )
-_OTHER = re.compile(r" (?:of|about|story|sequel|remake|based|adapted|adaptation|novel by|for|from)(?![^ ])")
-_HEAD = re.compile(r"(?:N\d+|it|he|she|the (?:film|book|novel|song|album|series))(?![^ ])")
-_IS = re.compile(r"(?<![^ ])(?:is|was) (?=(?:an?|the|one) )")
+_STARS = re.compile(rf"(?<![^ ])(?P<verbs>starring|stars) {_PEOPLE}")
+_WORKS = WORK_WORDS | word_set("thriller documentary drama comedy sitcom musical comic miniseries")
+_SOURCES = word_set("films novels books plays story sequel remake based adapted adaptation script")
+_WORK_HEAD = r"the (?:film|movie|book|novel|song|album|series|play)"
+_HEAD = re.compile(rf'(?:" )?(?P<name>N\d+|it|he|she|{_WORK_HEAD})(?: ")?(?![^ ]| -)')
+_IS = re.compile(r"(?<![^ ])(?P<verb>is|was) (?=(?:an?|the|one) )")
+_ASIDES = ("(", ",", "-", "or")  # with which what stands between a name and "is" begins
+_OTHERS = word_set("who whose which that where 's but")
 _BRACKET = re.compile(r"\( ([^()]{1,300}) \)")
-_BORN = re.compile(r"(?<![^ ])born (?:N\d+ [;,] )?(?:on |in )?(T\d+|\d{4})(?![^ ]| or)")
-_BORN_IN = re.compile(r"(?<![^ ])born (?:(?:on |in )?(?:T\d+|\d{4}) (?:, )?)?in (N\d+)(?![^ ])")
-_LIVED = re.compile(r"(?:^|; )(T\d+|\d{4}) [–-] (T\d+|\d{4})$")
+_BORN = re.compile(
+    r"(?<![^ ])born (?:N\d+ [;,] |in N\d+(?: , N\d+)* )?(?:on |in |, )?(T\d+|\d{4})(?![^ ]| or)"
+)
+_BORN_IN = re.compile(r"(?<![^ ])born (?:on |in )?(?:T\d+|\d{4}) (?:, )?in (N\d+)(?![^ ])")
+_LIVED = re.compile(r"(?:^|; )(?:(T\d+|\d{4})|c \. \S+) [–-] (?:(T\d+|\d{4})|c \. \S+)$")
+_DASH = re.compile(r" ?[–-] ?")
+_NOUN_ENDS = re.compile(r" (?:by|of|about|in|on|with|starring|written|directed) ")
 _DIED = re.compile(r" died (?:on |in )?(T\d+)(?![^ ])")
+_CHILD = re.compile(
+    rf"(?:the|an?|one) (?:[a-z-]+ ){{0,3}}?(?P<role>{'|'.join(KIN)}) "
+    r"of (?P<people>N\d+(?: and N\d+)?)(?![^ ])"
+)
+_NO_ROLE = word_set(
+    "who whose which that where known best of from in for at with during born . ; ( – active noted by on to"
+    " starring written directed produced based"
+)
+_SITES = ORGANISATION_WORDS | PLACE_WORDS | word_set("located village hamlet municipality commune situated")
+_LIES = re.compile(rf"(?<![^ ])(?:{'|'.join(_SITES)}) in (N\d+)(?![^ ])")
 
 
 def told_of(line: Line, scene: Scene) -> Iterator[Told]:
-    """The facts of a sentence about the text's subject, each with a short sentence that says it."""
-    text, head = line.text, _HEAD.match(line.text)
-    who = scene.subject
-    if who is None or not line.sentence.startswith(who.name.split()[0]):
-        who = who if head is None or head[0][0] != "N" else line.name(head[0])
-        who = None if head is None else who
-    if who is None or scene.speaker is not None:
-        return
-    found = _IS.search(text)
-    start = found.end() if found else 0
-    before = text[: found.start()] if found else text
-    marks = re.split(r" (?:by|of|in|on|with|who|that|about|best|known|,) ", text[start:], maxsplit=1)[
-        0
-    ].split(" ")
-    kind = next((mark for mark in marks if mark in WORK_WORDS), "") if found else ""
-    role = max((n for n, mark in enumerate(marks) if mark in ROLES), default=0) if found else 0
-    if who.type != "Work" and (who.type == "Person" or role):
-        who.type = "Person"
-        first = line.at(start)
-        is_ = f"The {line.words(first + 1, first + role + 1)} {who.name}" if role else who.name
-        yield from _life(line, who, before, is_)
-    elif who.type == "Work" or kind:
-        who.type = "Work"
-        yield from _made(line, who, start, f"The {kind} {who.name}" if kind else who.name)
-    else:
-        yield from _made(line, who, start, who.name, ("founded",))
+    """The facts of a sentence about one subject, each with a short sentence that says it."""
+    head = _HEAD.match(line.text)
+    who, end = (_subject(head["name"], line, scene), head.end()) if head else (None, 0)
+    subject = scene.subject
+    if subject is not None and scene.sentence == 1 and who is not subject:
+        opens = line.sentence.startswith(subject.name.split()[0])
+        who, end = (subject, 0) if opens else (who, end)
+    if who is not None:
+        yield from _Sentence(line, who, end).told()
 
 
-def _made(
-    line: Line, who: NodeDraft, start: int, is_: str, verbs: tuple[str, ...] = tuple(_MADE)
-) -> Iterator[Told]:
-    for match in _MAKERS.finditer(line.text, start):
-        if _OTHER.search(line.text, start, match.start()):
-            return
-        for name in _people(line, match):
-            for verb in match["verbs"].split():
-                if verb in verbs:
-                    said = "has" if verb == "starring" else f"was {verb} by"
-                    yield _event(_MADE[verb], name, who, None, f"{is_} {said} {name.name}.")
+def _subject(text: str, line: Line, scene: Scene) -> NodeDraft | None:
+    if text[0] == "N":
+        return line.name(text)
+    if text in ("he", "she") and scene.subject is not None:
+        return scene.subject if scene.subject.type in ("Person", "Entity") else None
+    return scene.antecedent(text if text in ("he", "she") else "it")
 
 
-def _life(line: Line, who: NodeDraft, before: str, is_: str) -> Iterator[Told]:
-    """What stands in brackets behind a name, "was born" and "died"."""
-    aside = _BRACKET.search(before)
-    inside = aside[1] if aside else line.text if " born " in line.text[:80] else ""
-    born, lived, died = _BORN.search(inside), _LIVED.search(inside), _DIED.search(line.text[:40])
-    if begun := born or lived:
-        yield _dated(line, who, "BORN_ON", f"{is_} was born", begun[1])
-    if ended := (lived and lived[2]) or (died and died[1]):
-        yield _dated(line, who, "DIED_ON", f"{is_} died", ended)
-    place = _BORN_IN.search(inside)
-    target = line.name(place[1]) if place else None
-    if target is not None:
-        draft = Drafted("BORN_IN", FactKind.FUNCTIONAL, who, target)
-        yield draft, f"{is_} was born in {target.name}."
+class _Sentence:
+    """A sentence, whom or what it is about, and what it says that this is: where "is a" ends in `text`."""
 
+    def __init__(self, line: Line, who: NodeDraft, end: int) -> None:
+        self.line, self.text, self.who, self.end = line, line.text, who, end
+        found = _IS.search(self.text, end)
+        gap = self.text[end : found.start()].split() if found else []
+        clear = _OTHERS.isdisjoint(gap) and (not gap or gap[0] in _ASIDES or not end)
+        self.verb, self.defined = (found["verb"], found.end()) if found and clear else ("", 0)
 
-def _dated(line: Line, who: NodeDraft, relation: str, begun: str, mark: str) -> Told:
-    """A birth or death at a time, or in a year that is no mark."""
-    time = None if mark.isdigit() else line.time(mark)
-    day = make_day(int(mark)) if time is None else None
-    words = (
-        mark if time is None else line.sentence[time.start : time.end].removeprefix("on ").removeprefix("in ")
-    )
-    joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
-    begin = time.begin_ms if time is not None else day and ms_of(day)
-    return _event(relation, who, who, begin, f"{begun} {joint} {words}.")
+    def told(self) -> Iterator[Told]:
+        """All that it says."""
+        role = self._role() if self.defined else ""
+        self.name = f"The {role} {self.who.name}" if role else self.who.name
+        child = _CHILD.match(self.text, self.defined) if self.defined else None
+        if role or child:
+            self.who.type = "Person"
+        kin = child["role"] if child else ""
+        for name in self._people(child) if child else ():
+            draft = Drafted(screaming(f"HAS_{kin}"), FactKind.STATE, name, self.who)
+            yield draft, f"{name.name}'s {kin} {self.verb} {self.who.name}."
+        person = bool(role or child) or (self.who.type == "Person" and not self._work())
+        yield from self._life(person)
+        if not person:
+            yield from self._made()
+            lies = _LIES.search(self.text, self.defined) if self.verb == "is" else None
+            place = self.line.name(lies[1]) if lies else None
+            if place is not None and place is not self.who:
+                draft = Drafted("LOCATED_IN", FactKind.FUNCTIONAL, self.who, place)
+                yield draft, f"{self.who.name} is in {place.name}."
 
+    def _work(self) -> bool:
+        """Whether it says that this is a film, a novel …, whatever the name looks like."""
+        noun = _NOUN_ENDS.split(self.text[self.defined :], maxsplit=1)[0]
+        return bool(self.defined) and not _WORKS.isdisjoint(noun.split(" "))
 
-def _event(relation: str, source: NodeDraft, target: NodeDraft, when: int | None, words: str) -> Told:
-    return Drafted(relation, FactKind.EVENT, source, target, valid_ms=when), words
+    def _role(self) -> str:
+        """ "German film director and writer": what somebody is, up to the last word for it."""
+        marks = self.text[self.defined :].split(" ")
+        ends = (n for n, mark in enumerate(marks) if mark in _NO_ROLE and marks[n - 1] != "-")
+        stop = next(ends, len(marks))
+        if marks[stop : stop + 1] == ["of"]:  # "an actor and founder of X"
+            stop = max((n for n in range(stop) if marks[n] in (",", "and")), default=0)
+        last = next((n for n in range(stop - 1, 0, -1) if marks[n] in ROLES), 0)
+        if not last or marks[0] not in ("a", "an") or any(is_mark(m, "T") for m in marks[:last]):
+            return ""
+        first = self.line.at(self.defined)
+        return self.line.words(first + 1, first + last + 1)
 
+    def _life(self, person: bool) -> Iterator[Told]:
+        """What stands in brackets behind a name, "was born" and "died"."""
+        aside = _BRACKET.search(self.text, self.end, self.defined or self.end + 300)
+        inside = aside[1] if aside and (self.defined or aside.start() == self.end + 1) else ""
+        if not inside and self.text.startswith(" was born", self.end):
+            inside = self.text[self.end :].split(" and ")[0]
+        if is_mark(inside, "T"):
+            inside = _DASH.sub(" – ", self._words(inside))  # "1912–1999"
+        born, lived, place = _BORN.search(inside), _LIVED.search(inside), _BORN_IN.search(inside)
+        died = _DIED.match(self.text, self.end)
+        if born or (lived and lived[1] and person):
+            yield self._dated("BORN_ON", "was born", born[1] if born else str(lived and lived[1]))
+        if place and (target := self.line.name(place[1])):
+            draft = Drafted("BORN_IN", FactKind.FUNCTIONAL, self.who, target)
+            yield draft, f"{self.name} was born in {target.name}."
+        if (lived and lived[2] and (person or born)) or (died and person):
+            yield self._dated("DIED_ON", "died", died[1] if died else str(lived and lived[2]))
 
-def _people(line: Line, match: re.Match[str]) -> Iterator[NodeDraft]:
-    marks = [mark for mark in match["people"].split(" ") if is_mark(mark)]
-    behind = match.string[match.end("people") + 1 :].split(" ", 1)[0]
-    if behind and behind not in BEHIND and behind[0] not in "TA":
-        marks.pop()  # more of the name than is known
-    for draft in map(line.name, marks):
-        if draft is not None and draft.name not in ("Jr", "Sr"):
-            yield draft
+    def _words(self, mark: str) -> str:
+        time = self.line.time(mark)
+        return self.line.sentence[time.start : time.end]
+
+    def _dated(self, relation: str, verb: str, mark: str) -> Told:
+        """A birth or death at a time, or in a year that is no mark."""
+        day = make_day(int(mark)) if mark.isdigit() else None
+        begin = self.line.time(mark).begin_ms if not mark.isdigit() else day and ms_of(day)
+        words = mark if mark.isdigit() else self._words(mark).removeprefix("on ").removeprefix("in ")
+        joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
+        draft = Drafted(relation, FactKind.EVENT, self.who, self.who, valid_ms=begin)
+        return draft, f"{self.name} {verb} {joint} {words}."
+
+    def _made(self) -> Iterator[Told]:
+        kind = next((mark for mark in self.text[self.defined :].split(" ") if mark in WORK_WORDS), "")
+        thing = f"The {kind} {self.who.name}" if kind and self.defined else self.who.name
+        for match in filter(self._is_its_own, _MAKERS.finditer(self.text, self.end)):
+            for name in self._people(match):
+                for verb in filter(_MADE.get, match["verbs"].split()):
+                    draft = Drafted(_MADE[verb], FactKind.EVENT, name, self.who)
+                    yield draft, f"{thing} was {verb} by {name.name}."
+        for match in filter(self._is_its_own, _STARS.finditer(self.text, self.end)):
+            for name in self._people(match):
+                draft = Drafted("STARS_IN", FactKind.EVENT, name, self.who)
+                yield draft, f"{name.name} stars in {self.who.name}."
+
+    def _is_its_own(self, match: re.Match[str]) -> bool:
+        """Whether it is the sentence's subject that was made, not another thing that it names."""
+        before = self.text[self.defined or self.end : match.start()].split()
+        pairs = itertools.pairwise([*before, ""])
+        works = [
+            mark for mark, behind in pairs if (mark in _WORKS and behind not in _WORKS) or mark in _SOURCES
+        ]
+        if not self.defined:
+            return before in (["was"], ["is"], []) or (
+                before[0] == "was" and before[-1] == "and" and not works
+            )
+        known = self.who.type == "Work" or (works and works[0] in _WORKS) or match["verbs"] == "founded"
+        if known and works:
+            self.who.type = "Work"
+        return bool(known) and (before[-1:] == ["and"] or len(works) < 2)
+
+    def _people(self, match: re.Match[str]) -> Iterator[NodeDraft]:
+        marks = [mark for mark in match["people"].split(" ") if is_mark(mark)]
+        behind = self.text[match.end("people") + 1 :].split(" ", 1)[0]
+        if behind and behind not in BEHIND and behind[0] not in "TA":
+            marks.pop()  # more of the name than is known
+        for mark in marks:
+            draft = self.line.name(mark)
+            if draft is not None and draft is not self.who and draft.name not in ("Jr", "Sr"):
+                yield draft
