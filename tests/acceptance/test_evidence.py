@@ -61,7 +61,7 @@ async def test_an_alias_in_the_question_finds_facts_of_the_full_name(client: Cli
         await client.ask("AddEntityNode", group_id=group, uuid="n1", name=name)
     told = fact("ON_SQUAD", "Elizabeth Hart", "Atlas", "Elizabeth Hart is on Atlas since May")
     others = [fact("ON_SQUAD", f"P{n}", f"S{n}", f"P{n} is on squad S{n}") for n in range(3)]
-    await client.ingest(group, [telling(JAN, each, uuid=each["fact"]) for each in (*others, told)])
+    await client.ingest(group, [telling(JAN, each, uuid=f"e{n}") for n, each in enumerate((*others, told))])
     for question in ("Liz", "Which one is Liz's?"):
         assert texts(await graph(client, group, question))[:1] == ["Elizabeth Hart is on Atlas since May"]
 
