@@ -81,6 +81,7 @@ class _Reader:
         self.least = chars // _PASSAGES  # characters of a passage before another one begins
         self.passage = _Passage()
         self.slight: list[str] = []
+        self.nameless = ""  # what a text is called that names nothing
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
 
@@ -261,7 +262,9 @@ class _Reader:
         """Make a passage a fact from whose words it is to the first that it names."""
         scene = self.scene
         source = scene.origin() or (passage.names[0] if passage.names else None)
-        source = source or scene.node(_beginning(" ".join(passage.sentences)), "Document")
+        if source is None:
+            self.nameless = self.nameless or _beginning(" ".join(passage.sentences))
+            source = scene.node(self.nameless, "Document")
         is_author = scene.subject is None and bool(scene.source)
         if source is None:
             return
@@ -302,7 +305,9 @@ def _spaced(sentence: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """What a text without a name that names nothing is called: its first words, up to the verb."""
+    """What a text without a name that names nothing is called: its first words, up to the verb or, in a
+    table, the border of a cell."""
+    text = next(filter(str.strip, text.split("|")), text)
     words = [word for word in words_of(text[:_PASSAGE]) if word.text[0].isalnum()][:_FIRST_WORDS]
     words = words[1:] if len(words) > 1 and words[0].low in en.DETERMINERS else words
     verbs = (n for n, word in enumerate(words) if n and _is_verb(word.low))

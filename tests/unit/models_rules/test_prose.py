@@ -176,3 +176,10 @@ def test_only_what_stands_in_a_sentence_is_a_name() -> None:
 def test_a_text_is_from_a_document_unless_an_author_is_named() -> None:
     for name, kind in (("The Embedded Reader", "Document"), ("Martin B. Holm", "Person")):
         assert read(text_episode("All mills stood still.", name=name)).types == {name: kind}
+
+
+def test_a_text_that_names_nothing_is_one_thing_called_by_its_first_words() -> None:
+    cells = "| Colour | Weight |\n|---|---|\n| red | heavy |\n\nhome about contact privacy\n\nIt was left."
+    facts = read(text_episode(cells)).facts
+    assert {(fact.source, fact.target) for fact in facts} == {("Colour", "Colour")}
+    assert len(facts) > 1
