@@ -52,7 +52,7 @@ def ids_in(answer: Message) -> Iterator[tuple[str, str]]:
                 for each in values:
                     if isinstance(each, Message):
                         yield from ids_in(each)
-        elif _ID_FIELD.search(name) and name not in _NO_IDS:
+        elif _ID_FIELD.search(name) and name not in _NO_IDS and descriptor.type == descriptor.TYPE_STRING:
             yield from ((f"{kind}.{name}", each) for each in values if each)
         elif descriptor.type == descriptor.TYPE_STRING:
             yield from ((f"{kind}.{name}", found) for each in values for found in UUID.findall(each))

@@ -27,7 +27,7 @@ from tests.support.client import CALL_S
 from tests.support.contract import METHODS
 from tests.support.scripted_openai import ScriptedOpenAI
 
-FEW = 600  # operations, where 5,000 would take too long
+FEW = 1_000  # operations, where 5,000 would take too long
 RARE = {"DeleteGroup", "DeleteEpisode", "DeleteDocument"}  # so that there is something to be found
 
 

@@ -140,7 +140,7 @@ async def test_wrong_usage_is_2_and_failures_are_1(talk: Talker, tmp_path: Path)
     assert (refused.code, refused.out) == (1, "")
     assert "max_facts" in refused.err
     array = await talk("ingest", "-", *GROUP, stdin="[1]")
-    assert (array.code, len(array.err.splitlines())) == (1, 1)
+    assert (array.code, len(array.err.splitlines())) == (1, 2), "what is wrong, and what would fit"
     nobody = await kgsvc("items", *GROUP, "--server", "127.0.0.1:1", "--timeout", "2")
     assert nobody.code == 1
     assert nobody.err == "Error: no service answers at 127.0.0.1:1: is `kgsvc serve` running there?\n"
