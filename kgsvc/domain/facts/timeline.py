@@ -86,7 +86,7 @@ class _Fold:
             row.wording = statement.wording.as_held  # rather the words that name the value
         row.take(evidence)
         if row.start_ms == evidence.start_ms and row.evidence[0].episode_uuid == evidence.episode_uuid:
-            return  # of one thing a new value and the end of the old one, which that has closed
+            return  # one episode tells its start and end for one instant: it begins
         if row.holds_at(evidence.start_ms):
             row.close(evidence.start_ms, evidence, evidence.episode_uuid)
             row.ended_by = evidence
