@@ -19,7 +19,7 @@ from kgsvc.domain.facts.summary import (
     summary_facts,
     with_parts,
 )
-from kgsvc.domain.model.graph import Entity, Fact, FactKind
+from kgsvc.domain.model.graph import Entity, Fact, FactKind, Polarity
 from kgsvc.domain.names.forgetting import without_words
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
@@ -133,6 +133,15 @@ def test_a_home_of_long_ago_is_told_beside_the_latest() -> None:
     firms = [replace(fact(n), kind=FactKind.FUNCTIONAL) for n in range(40)]
     shown = [part.key for part in sources_of("a", [*firms, *map(fact, range(40, 60))], NOW)]
     assert shown == [f"f{n}" for n in [*range(24, 40), *range(44, 60)]], "half of the places"
+
+
+def test_what_something_is_not_is_told_while_nothing_is_known_instead() -> None:
+    denied = fact(1, "Ann does not live in Linz", name="NOT_LIVES_IN", polarity=Polarity.DENIES)
+    assert [part.key for part in sources_of("a", [denied], NOW)] == ["f01"]
+    home = fact(2, "Ann lives in Graz", name="LIVES_IN", kind=FactKind.FUNCTIONAL)
+    assert [part.key for part in sources_of("a", [denied, home], NOW)] == ["f02"]
+    past = replace(home, invalid_ms=NOW)
+    assert [part.key for part in sources_of("a", [denied, past], NOW)] == ["f01"]
 
 
 def test_a_text_may_be_told_while_its_facts_are_as_they_were() -> None:
