@@ -82,7 +82,7 @@ class Asked(StrEnum):
     EDGES = "edges"
 
 
-VERSION = "extraction/7"  # raise it with every change of these texts
+VERSION = "extraction/8"  # raise it with every change of these texts
 
 MARK = "episode_data"
 _PREVIOUS_CHARS = 250  # of one previous episode: who is meant stands mostly at its beginning
@@ -108,20 +108,20 @@ _NODE_RULES = """
 # Entities: "nodes"
 - One for each person, body, place, project, product, event, document, animal, machine or record that a fact
   below is about and that has a name or number of its own; also for a lasting undertaking, by what it is:
-  "loft conversion", "Napier trip".
+  "loft conversion", "Lisbon trip".
 - None for a date, amount, status, job title, action, mood, plain thing ("the rain", "lunch") or an employer
   or friend whom nobody names: they stay in the words of a fact.
-- "ref": n1, n2, n3 and so on.
 - "name": the fullest name that the input supports, "known" included, in its language, without titles; "he",
   "the firm" or a first name become the name meant, "in Graz" the Graz branch if that is meant. A thing that
   is renamed has a node for each of its two names.
-- "type": one of those listed at the end. "summary": a sentence on what the episode says about it, or "".
+- "ref": n1, n2 … "type": see the end. "summary": a sentence on what the episode says about it, or "".
 - "attributes": marks of identity (e-mail address, id, number) and those of the type; else empty.
 """
 _EDGE_RULES = """
 # Facts: "edges"
 - A fact links two nodes. What is said of one thing alone (its price, deadline, date, status, age, role,
-  habit, taste, plan) is a fact from the node to itself: source_ref = target_ref, the value in "fact".
+  habit, taste, plan) is a fact from the node to itself: source_ref = target_ref, the value in "fact". A rent
+  or fee links who pays it to what it is paid for.
 - "name": the relation in English SCREAMING_SNAKE_CASE, general, always the same for the same relation, one of
   "relations" (used before) where it fits: WORKS_AT, LIVES_IN, LED_BY, MEMBER_OF, REPORTS_TO, HAS_ROLE,
   LOCATED_IN, OWNS, USES, MARRIED_TO, PARENT_OF, HAS_DEADLINE, HAS_DATE, HAS_PRICE, HAS_STATUS, LIKES. Two
@@ -130,16 +130,16 @@ _EDGE_RULES = """
   year, close to the original wording and in its language.
 - "kind": functional when a new target or value takes the place of the old (employer, home, price, deadline,
   status); the source is the one that has only one: a project is LED_BY a person. event for what happened at a
-  moment; state for the rest, also where two can stand side by side.
+  moment; else state, as where two can stand side by side.
 - "polarity": asserts: it holds, held or will hold. ends: it stopped or will stop (left, resigned, sold, given
-  up, cancelled: no event beside it). denies: it does not hold or was a mistake. With ends and denies "name"
-  is the relation that stopped or is denied (WORKS_AT).
+  up: no event beside it; what was cancelled or called off is one, too). denies: it does not hold or was a
+  mistake. With ends and denies "name" is the relation that stopped or is denied (WORKS_AT).
 - A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
   Linz"); a changed value is the new value, and the old one with its "invalid_at" if the body states it too. A
   correction is the right fact, and denies for the wrong one if the body names it; that two things are not the
-  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a thing that has a
-  further name besides (a nickname): RENAMED_TO from that name to the usual one.
-- "keywords": up to five. "weight": 0 to 10, how strong the tie is; 1 when nothing says so.
+  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a nickname:
+  RENAMED_TO from it to the usual name.
+- "keywords": up to five. "weight": 0 to 10, the strength of the tie, else 1.
 - Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes, guesses, offers,
   conditions ("if"), rumours, small talk.
 
@@ -182,7 +182,7 @@ n1 WORKS_AT n2, ends, 2025-09-12: "Tom Weber left Corvid on 12 September 2025."
 n1 WORKS_AT n3, functional, 2025-10-01: "Tom Weber works at Marlow from 1 October 2025."
 n4 HAS_DEADLINE n4, functional, 2025-09-15: "Atlas is due on 14 March 2026."
 "Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies
-"Ada(user): Ha, who ate my cake? Rain again, maybe I'll move south." -> no nodes, no edges
+"Ada(user): Ha, rain again, maybe I'll move south." -> no nodes, no edges
 """,
     Source.TEXT: """\
 # This episode is a text
@@ -279,7 +279,9 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
 
 def _line_of(previous: Episode) -> str:
     chars = _ASSISTANT_CHARS if previous.role_type is RoleType.ASSISTANT else _PREVIOUS_CHARS
-    return f"{form.day(previous.reference_ms)} {form.cut(previous.body, chars)}"
+    # A record's quotes would be escaped, which takes room and tells nothing.
+    body = previous.body.replace('"', "") if previous.source is Source.JSON else previous.body
+    return f"{form.day(previous.reference_ms)} {form.cut(body, chars)}"
 
 
 def _speaker(episode: Episode) -> str:
