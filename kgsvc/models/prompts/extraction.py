@@ -34,7 +34,7 @@ Where one of these fits, "name" is its name and "kind" its kind; it leads from a
 of the second. Name other relations freely.
 """
 _ATTRIBUTES = """\
-After "has" are keys for "attributes" and kinds of values (a date as 2024-05-17), if the episode tells them.
+After "has": keys and kinds of "attributes" (a date as 2024-05-17), if the episode tells them.
 """
 
 
@@ -139,9 +139,8 @@ _EDGE_RULES = """
   correction is the right fact, and denies for the wrong one if the body names it; that two things are not the
   same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a nickname:
   RENAMED_TO from it to the usual name.
-- "keywords": up to five. "weight": 0 to 10, the strength of the tie, else 1.
-- Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes, guesses, offers,
-  conditions ("if"), rumours, small talk.
+- "keywords": up to five. Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes,
+  guesses, offers, conditions ("if"), rumours, small talk.
 
 # Times: "valid_at", "invalid_at"
 - "valid_at": when it began or will begin to hold or to count, or happened; for ends, when it stopped.
@@ -260,10 +259,11 @@ def _of_source(episode: Episode) -> str:
 
 def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -> dict[str, Any]:
     episode = request.episode
-    data: dict[str, Any] = {"source": str(episode.source), "reference_time": form.dated(episode.reference_ms)}
+    data: dict[str, Any] = {"reference_time": form.dated(episode.reference_ms)}
     if episode.source_description:
         data["source_description"] = episode.source_description
-    if episode.source is Source.MESSAGE and (speaker := _speaker(episode)):
+    speaker = _speaker(episode) if episode.source is Source.MESSAGE else ""
+    if not episode.body.startswith(speaker):  # a part of a long message
         data["speaker"] = speaker
     previous = [_line_of(each) for each in request.previous]
     data["previous"] = form.latest(previous, len, min(context_chars, _CONTEXT_CHARS))
@@ -279,9 +279,15 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
 
 def _line_of(previous: Episode) -> str:
     chars = _ASSISTANT_CHARS if previous.role_type is RoleType.ASSISTANT else _PREVIOUS_CHARS
-    # A record's quotes would be escaped, which takes room and tells nothing.
-    body = previous.body.replace('"', "") if previous.source is Source.JSON else previous.body
-    return f"{form.day(previous.reference_ms)} {form.cut(body, chars)}"
+    return f"{form.day(previous.reference_ms)} {form.cut(_short(previous), chars)}"
+
+
+def _short(previous: Episode) -> str:
+    """Its body without what takes room and tells nothing: a record's quotes, which would be escaped, and that
+    a user is one."""
+    if previous.source is Source.JSON:
+        return previous.body.replace('"', "")
+    return previous.body.replace(f"({RoleType.USER}): ", ": ", 1)
 
 
 def _speaker(episode: Episode) -> str:
