@@ -132,8 +132,10 @@ _EDGE_RULES = """
   status); the source is the one that has only one: a project is LED_BY a person. event for what happened at a
   moment; else state, as where two can stand side by side.
 - "polarity": asserts: it holds, held or will hold. ends: it stopped or will stop (left, resigned, sold, given
-  up: no event beside it; what was cancelled or called off is one, too). denies: it does not hold or was a
-  mistake. With ends and denies "name" is the relation that stopped or is denied (WORKS_AT).
+  up: no event beside it). denies: it does not hold or was a mistake. With ends and denies "name" is the
+  relation that stopped or is denied (WORKS_AT).
+- Cancelled or called off (a trip, a contract, a subscription): ends for what stops, and the event: CANCELLED,
+  "The trip to Lisbon was called off."
 - A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
   Linz"); a changed value is the new value, and the old one with its "invalid_at" if the body states it too. A
   correction is the right fact, and denies for the wrong one if the body names it; that two things are not the
