@@ -11,10 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WITH_BUF := PATH="$(BIN):$$PATH"
 # Type stubs that the generator writes for contract files without services.
 EMPTY_STUBS := kgsvc/v1/documents_pb2_grpc.pyi kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
+STUBS := kgsvc/v1 clients/python/kgsvc_client
 CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen
 # What the contract must stay compatible with.
 AGAINST ?= .git\#branch=main
-SOURCES := kgsvc tests bench scripts
+SOURCES := kgsvc tests bench scripts clients/python/kgsvc_client clients/python/scenarios.py clients/python/bench
 ARGS ?=
 NEO4J ?=
 RESULTS := bench/results
@@ -95,12 +96,13 @@ proto: $(VENV)/.dev ## Regenerate the committed Python stubs from proto/
 	@rm -f kgsvc/v1/*_pb2*
 	$(WITH_BUF) buf generate
 	@rm -f $(EMPTY_STUBS)
+	$(BIN)/python -m scripts.client_stubs
 
 proto-check: $(VENV)/.dev ## Fail when the contract is not clean or the committed Python stubs differ from it
 	$(WITH_BUF) buf format -d --exit-code
 	@$(MAKE) --no-print-directory proto
-	git diff --exit-code HEAD -- proto kgsvc/v1
-	test -z "$$(git ls-files --others --exclude-standard -- proto kgsvc/v1)"
+	git diff --exit-code HEAD -- proto $(STUBS)
+	test -z "$$(git ls-files --others --exclude-standard -- proto $(STUBS))"
 
 proto-breaking: $(VENV)/.dev ## Fail when the contract breaks callers of the one in AGAINST
 	$(WITH_BUF) buf breaking --against '$(AGAINST)'
