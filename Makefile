@@ -22,7 +22,7 @@ RESULTS := bench/results
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo serve test test-neo4j test-all mutants bench plots lint format proto proto-check \
-	proto-breaking clients-proto clients-proto-check clients requirements
+	proto-breaking clients-proto clients-proto-check client-python clients requirements
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | \
@@ -118,6 +118,9 @@ clients-proto: $(VENV)/.dev clients/typescript/node_modules ## Regenerate the Go
 clients-proto-check: clients-proto ## Fail when the committed client stubs differ from the contract
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
 	test -z "$$(git ls-files --others --exclude-standard -- $(CLIENT_STUBS))"
+
+client-python: $(VENV)/.dev ## Build the wheel of the client for Python
+	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir clients/python/dist clients/python
 
 clients: clients/typescript/node_modules ## Build the clients' examples, for clients/run_examples.sh (needs go, npm and mvn)
 	cd clients/go && go vet ./... && go build -o bin/example ./example
