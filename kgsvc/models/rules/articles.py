@@ -154,7 +154,7 @@ class _Sentence:
         day = make_day(int(mark)) if mark.isdigit() else None
         begin = self.line.time(mark).begin_ms if not mark.isdigit() else day and ms_of(day)
         words = mark if mark.isdigit() else self._words(mark).removeprefix("on ").removeprefix("in ")
-        joint = "on" if re.search(r"\b\d{1,2}\b", words) else "in"
+        joint = "on" if re.search(r"\b\d{1,2}(?:st|nd|rd|th)?\b", words) else "in"
         draft = Drafted(relation, FactKind.EVENT, self.who, self.who, valid_ms=begin)
         return draft, f"{self.name} {verb} {joint} {words}."
 

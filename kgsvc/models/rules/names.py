@@ -25,14 +25,20 @@ _NEVER = en.NEVER_NAMES | word_set("ceo cto cfo coo vp")
 _PEOPLES = ("ean", "ian", "ese", "ish")
 _NO_INITIALS = word_set("ps pps am pm nb us uk un eu dc ad bc")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied ,")
-_CODE = re.compile(r"`[^`]*`|https?://\S+")
+_TITLE_WORDS = r"(?:[A-Z][\w'’-]*|and|of|the|to|in|for|with|a)"
+_OUTSIDE = re.compile(  # code, addresses, and what refers to another place of the text, by its title too
+    r"`[^`]*`|https?://\S+|\S+@\S+"
+    r"|(?i:\b(?:section|chapter|appendix|figure|table|step|page)) (?:\d[\d.]*|[A-Z]\b)[,:.]?"
+    rf"(?: [“\"][^”\"]{{1,80}}[”\"]| {_TITLE_WORDS}(?: {_TITLE_WORDS}){{0,8}})?"
+)
 _IDENTIFIER = re.compile(  # a variable, a path, a format, a unit, several of a kind ("CPUs")
     r"_|[./]\w*[A-Z]|/[a-z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$|^YY|^[KMG]i?B$|Hz$|^[A-Z]{2,}s$"
 )
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
-_NO_PROSE = re.compile(  # references, and code that nothing marks as such
-    r"^\^|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
+_NO_PROSE = re.compile(  # references, a table of contents, and code that nothing marks as such
+    r"^\^|\b\d{1,3} \d{1,2}\.\d[\d.]* [A-Z]"
+    r"|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
 )
 _BORDERS = (";", "|", "•", "·")
 _LISTED = 3  # semicolons, which no longer part clauses but the items of a list
@@ -127,8 +133,8 @@ class _Finder:
             if other or not is_sentence(self.words[start:after]):
                 yield from range(start, after)
             start = after + 1
-        for code in _CODE.finditer(self.sentence):
-            yield from (n for n, word in enumerate(self.words) if code.start() <= word.start < code.end())
+        for found in _OUTSIDE.finditer(self.sentence):
+            yield from (n for n, word in enumerate(self.words) if found.start() <= word.start < found.end())
 
     def _titled(self, at: int) -> Name | None:
         start = self.words[at].start
@@ -178,7 +184,7 @@ class _Finder:
             return False
         joined = any(word.low in _CONNECTORS for word in words)  # "House of Commons"
         if self.strict and (self._shouts(words) or (all(map(self._is_term, words)) and not joined)):
-            return len(words) > 1 and en.type_of(low) != "Entity"
+            return len(words) > 1 and words[0].low != "project" and en.type_of(low) != "Entity"
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
 
     def _names_alone(self, at: int, word: Word) -> bool:
@@ -228,6 +234,8 @@ class _Finder:
         behind, before = self._low(at + 1), self.words[at - 1].text if at else ""
         if before.isdigit() and len(text) < 4 and not self._capital(at + 1):
             return False
+        if text.isupper() and len(text) > 3 and text.lower() in en.COMMON:  # the label in "TOOL GitLab"
+            return False
         if text.endswith(_ADJECTIVES) and behind.isalpha() and behind == self.words[at + 1].text:
             return behind in en.STOP or text.lower() in en.PLACES
         if _IDENTIFIER.search(text) and not _INITIALS.fullmatch(text):
@@ -267,7 +275,8 @@ class _Finder:
         """Whether a word is an ordinary one, as far as its form tells."""
         if low in en.DEMONYMS or low in self.ordinary or low.endswith(_ORDINARY_ENDINGS):
             return True
-        return low in en.COMMON or low.removesuffix("s") in en.COMMON or en.FORMS.get(low) is not None
+        single = low.removesuffix("s")
+        return low in en.COMMON or single in en.COMMON or single in en.ROLES or en.FORMS.get(low) is not None
 
     def _acts(self, at: int) -> bool:
         """Whether the word at `at` lets the one before it be somebody: a verb, a comma, a genitive."""
@@ -310,8 +319,17 @@ class _Finder:
         if (word.text == "&" or (word.text == "-" and word.start == last.end)) and self._capital(at + 1):
             return 2
         if word.low in _CONNECTORS:
-            return self._connected(at)
+            return 0 if word.low == "of" and self._is_person(first, at) else self._connected(at)
         return 1 if not given and self._numbered(at) else 0
+
+    def _is_person(self, first: int, after: int) -> bool:
+        """Whether these words are a whole name, of which "of" begins another: "Steve Kemp of Gandi", but not
+        "Henry VII of England" and "Maria Antonia of Spain", who are of a country."""
+        words = [word for word in self.words[first:after] if word.capital]
+        last = folded(words[-1].low) if len(words) > 1 and not words[-1].text.isupper() else ""
+        land = self._low(after + 1) in en.PLACES
+        person = bool(last) and en.type_of(folded(self._text(first, after))) == "Person"
+        return self.strict and person and last not in en.GIVEN_NAMES and not land
 
     def _initials(self, at: int) -> int:
         """How many initials stand at `at` and before a name."""
@@ -374,7 +392,7 @@ class _Finder:
             return False
         form = en.FORMS.get(following)
         joins = following in en.PREPOSITIONS | en.BE | en.CONJUNCTIONS or bool(form and form.third)
-        return joins or not following.isalnum()
+        return joins or not (following.isalnum() or following == "%")
 
     def _text(self, first: int, after: int) -> str:
         return " ".join(self.sentence[self.words[first].start : self.words[after - 1].end].split())
