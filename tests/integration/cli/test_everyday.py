@@ -83,6 +83,7 @@ async def test_a_mistyped_group_names_the_nearest(told: Talker) -> None:
     for words in (
         ["search", "Alice"],
         ["items"],
+        ["retry", "x"],
         ["documents"],
         ["communities"],
         ["ask", "Who?", "--context"],
