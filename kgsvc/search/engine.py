@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -36,7 +36,7 @@ from kgsvc.search.index.nodes import unpack_entity
 from kgsvc.search.index.topk import Key
 from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
-from kgsvc.search.query import QueryVectors, Term, parse
+from kgsvc.search.query import QueryVectors, Term, may_be_names, names_meant, parse
 from kgsvc.search.ranking.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.ranking.evidence_search import find_evidence
 from kgsvc.search.ranking.facts import NOWHERE, find_facts, walk
@@ -82,6 +82,7 @@ class _Prepared:
     heads: list[GroupHead]  # of groups in memory, or to be loaded now
     stored: list[FactCandidates]  # of the others
     heavy: bool
+    meant: Mapping[str, Sequence[str]]  # names that the question calls by an alias, by group
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,24 +239,46 @@ class Engine:
             [],
             [],
             len(text) > QUERY_CHARS,
+            {},
         )
         asked = [self._asked(query, plan, prepared) for plan in plans]
         stored: list[FactCandidates] = []
+        meant: dict[str, Sequence[str]] = {}
         if all(map(_told_by_stores, asked)):
-            reading = (self._stored(each, asked[0], parts) for each in query.group_ids)
+            reading = (self._stored(each, asked[0], parts, meant) for each in query.group_ids)
             stored = [found for found in await asyncio.gather(*reading) if found is not None]
         apart = {found.head.group_id for found in stored}
         heads = await self.heads([each for each in query.group_ids if each not in apart])
         await asyncio.gather(*(self.indexes.wait(head, prepared.parts) for head in heads))
-        return replace(prepared, heads=heads, stored=stored)
+        if any(map(_by_words_of_facts, plans)):
+            runs = may_be_names(text)
+            for head in heads:
+                meant[head.group_id] = await self._meant(head, text, runs)
+        return replace(prepared, heads=heads, stored=stored, meant=meant)
 
-    async def _stored(self, group_id: str, asked: Asked, parts: Collection[Part]) -> FactCandidates | None:
-        """What the store finds in a group that is not in memory, while the group is loaded behind the answer.
-        None: the group is in memory in a moment, or the store cannot search it."""
+    async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
+        """The names of entities that a question calls by an alias."""
+        texts = self.indexes.texts(head)
+        if texts is not None:
+            return texts.nodes.meant(text)
+        return await self._named(head.group_id, runs)
+
+    async def _named(self, group_id: str, runs: Sequence[str]) -> Sequence[str]:
+        reading = self._store.names(group_id, runs)
+        return names_meant(await in_time(reading, self._settings.store_timeout_s), runs)
+
+    async def _stored(
+        self, group_id: str, asked: Asked, parts: Collection[Part], meant: dict[str, Sequence[str]]
+    ) -> FactCandidates | None:
+        """What the store finds in a group that is not in memory, while the group is loaded behind the answer;
+        the names that the question means there become part of `meant`. None: the group is in memory in a
+        moment, or the store cannot search it."""
         if await self.indexes.begin(group_id, parts):
             return None
         with self.indexes.serving():
-            found = await self._candidates(group_id, of_store(asked, self._space))
+            meant[group_id] = await self._named(group_id, may_be_names(asked.question))
+            wanted = replace(asked, meant=meant).within(group_id)
+            found = await self._candidates(group_id, of_store(wanted, self._space))
         if found is not None:
             self.indexes.load_behind(found.head, found.facts, parts)
         return found
@@ -319,6 +342,7 @@ class Engine:
             query.center,
             query.origins,
             query.text,
+            meant=prepared.meant,
         )
 
     async def _rated(
@@ -378,7 +402,8 @@ def _find(groups: Sequence[Group], stored: Sequence[FactCandidates], asked: Aske
     if asked.plan.reranker is Reranker.EVIDENCE:
         return find_evidence(groups, asked)
     one = _facts if asked.plan.scope is Scope.FACTS else _texts
-    parts = [one(group, asked) for group in groups] + [found_in_store(each, asked) for each in stored]
+    parts = [one(group, asked) for group in groups]
+    parts += [found_in_store(each, asked.within(each.head.group_id)) for each in stored]
     return united(parts, asked.candidates)
 
 
@@ -398,8 +423,15 @@ def _needed(plan: ScopePlan, filters: Filters, centered: bool) -> tuple[Part, ..
     return WHOLE if centered or Method.BFS in plan.methods else (Part.TEXTS,)
 
 
+def _by_words_of_facts(plan: ScopePlan) -> bool:
+    """Whether facts are found by words, of which evidence asks by itself."""
+    return (
+        plan.scope is Scope.FACTS and Method.BM25 in plan.methods and plan.reranker is not Reranker.EVIDENCE
+    )
+
+
 def _facts(group: Group, asked: Asked) -> Found:
-    types = asked.filters.entity_types
+    asked, types = asked.within(group.group_id), asked.filters.entity_types
     if types:
         asked = replace(asked, typed=group.texts.nodes.of_types(types))
     return find_facts(group.facts, asked)

@@ -14,7 +14,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
 from kgsvc.search.index.feed import Page, Pages, in_time
-from kgsvc.search.index.group import Group, Part, SharedGroup
+from kgsvc.search.index.group import Group, GroupTexts, Part, SharedGroup
 from kgsvc.search.index.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore
@@ -109,6 +109,12 @@ class IndexCache:
         """Whether these parts of a group are in memory whole, if perhaps not up to date."""
         entry = self._entries.get(group_id)
         return entry is not None and all(map(entry.ready, parts))
+
+    def texts(self, head: GroupHead) -> GroupTexts | None:
+        """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
+        entry = self._entries.get(head.group_id)
+        here = entry is not None and not entry.lock.locked() and entry.covers(head, (Part.TEXTS,))
+        return entry.group.texts if entry is not None and here else None
 
     def load_behind(self, head: GroupHead, facts: int, parts: Collection[Part] = (Part.FACTS,)) -> None:
         """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from kgsvc.search.filters import Filters
 from kgsvc.search.index.text_index import TextIndex
 from kgsvc.search.index.topk import Key, Ranked, RankList
 from kgsvc.search.plans import Method, Reranker, ScopePlan
-from kgsvc.search.query import Term
+from kgsvc.search.query import Term, with_names
 
 V = TypeVar("V")
 Scores = dict[Key, float]
@@ -39,6 +39,12 @@ class Asked:
     origins: tuple[str, ...] = ()
     question: str = ""  # what `terms` and `vector` were made of
     typed: frozenset[str] | None = None  # entities of the types that are asked for; None: whichever
+    meant: Mapping[str, Sequence[str]] = field(default_factory=dict)  # names called by an alias, by group
+
+    def within(self, group_id: str) -> Asked:
+        """The same in one group: with the terms of the names that are meant there."""
+        names = self.meant.get(group_id)
+        return replace(self, terms=with_names(self.terms, names)) if names else self
 
     @property
     def named_origins(self) -> tuple[str, ...]:
