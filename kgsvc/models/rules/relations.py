@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
@@ -58,14 +58,21 @@ _AUX = (
 )
 _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
-_KIN = "|".join(sorted(KIN, key=len, reverse=True))
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """A pattern of any of the words."""
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+_KIN = alternatives(KIN)
 _SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 _ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
 _START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
-_ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
+_ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{alternatives(ROLES)}))"
 _THING = (
     r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 )
@@ -112,15 +119,13 @@ _Row = tuple[str, list[str], tuple[Claim, ...]]  # a pattern, words one of which
 
 
 def _forms(lemma: str) -> list[str]:
-    return sorted(
-        (w for w, f in FORMS.items() if f.lemma == lemma and not w.endswith("in")), key=len, reverse=True
-    )
+    return [word for word, form in FORMS.items() if form.lemma == lemma and not word.endswith("in")]
 
 
 def _acting(verb: str) -> tuple[str, list[str]]:
     """The pattern of a verb with its auxiliaries, and its forms."""
     forms = _forms(verb)
-    return rf"{_AUX}(?P<verb>{'|'.join(forms)}) ", forms
+    return rf"{_AUX}(?P<verb>{alternatives(forms)}) ", forms
 
 
 def _phrase(words: str) -> tuple[str, list[str]]:
@@ -187,7 +192,6 @@ ROLE functional s>o (of at for on):
 HAS functional s>o (my our):
     (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)(?P<more>)
 HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)(?P<more>)
-KIN state s>o (my our): (?P<s>my|our) (?P<role>KIN) ,? ?(?P<o>N\d+)(?P<more>)
 RENAMED_TO event s>o begin (called renamed known):
     SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)
 RENAMED_TO event s>o begin (renamed rename):

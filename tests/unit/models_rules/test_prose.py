@@ -205,3 +205,23 @@ def test_a_text_that_names_nothing_is_one_thing_called_by_its_first_words() -> N
     facts = read(text_episode(cells)).facts
     assert {(fact.source, fact.target) for fact in facts} == {("Colour", "Colour")}
     assert len(facts) > 1
+
+
+def test_german_nouns_are_no_names() -> None:
+    text = (
+        "Die Arbeit an der Mühle begann im März. Ida Holm hat den Bau geleitet, und sie wurde von Ole Lund in"
+        " Bergen beraten. Viele Pläne der Mühle und alle Zeichnungen wurden nach Oslo gebracht. Das ist die"
+        " Veröffentlichung von Plänen, die der Gemeinde gehört."
+    )
+    found = read(text_episode(text, Source.DOCUMENT, name="Mills"))
+    assert set(found.types) - {"Mills"} == {"Ida Holm", "Ole Lund", "Bergen", "Oslo"}
+
+
+def test_katakana_words_of_a_document_are_no_names_unless_a_dot_joins_them() -> None:
+    text = "イーダ・ホルムはサーバとアーカイブを全部直した。"
+    assert set(read(text_episode(text, Source.DOCUMENT, name="Mills")).types) == {"Mills", "イーダ・ホルム"}
+
+
+def test_a_program_that_is_called_a_client_is_nobody() -> None:
+    found = read(text_episode("Quill. Quill is a small mail client, which Ida Holm wrote.", name="Quill"))
+    assert found.types["Quill"] != "Person"
