@@ -60,8 +60,8 @@ from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.pipeline.preparing import Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock, free_early
-from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.engine import Engine
+from kgsvc.search.index.array_files import ArrayFiles
 from kgsvc.stores.protocol import Store
 
 log = logging.getLogger(__name__)

@@ -33,7 +33,7 @@ from kgsvc.jobs.dispatcher import ActivityWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import found_in
 from kgsvc.observability.metrics import Metrics
-from kgsvc.pipeline.preparing import IntakePressure
+from kgsvc.pipeline.pressure import IntakePressure
 from kgsvc.runtime import Clock, RandomIds
 from kgsvc.stores.protocol import Store
 

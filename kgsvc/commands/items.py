@@ -1,6 +1,6 @@
 """Accepting items (AddMessages, AddEpisodes, StreamEpisodes) and RetryItems.
 
-Concurrent calls share one durable commit (design §4).
+Concurrent calls and streams share one durable commit, whatever their groups (design §4).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from kgsvc.access.quotas import allowances
 from kgsvc.access.scopes import current_caller
 from kgsvc.commands.core import Core
-from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
+from kgsvc.domain.errors import Conflict, KgError, Overloaded, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
 from kgsvc.domain.model.keys import content_hash, digest, mint
@@ -28,7 +28,7 @@ _RETRY_AFTER_MS = 250
 class CoalescerSettings:
     """How much goes into one commit, and how much may wait for it."""
 
-    batches: int = 64
+    items: int = 128  # unless a single batch has more; also what one stream hands in at a time
     commit_bytes: int = 8 * 1024 * 1024  # of bodies, unless a single batch is larger
     waiting_bytes: int = 64 * 1024 * 1024  # of bodies in this process; beyond, Overloaded
 
@@ -113,28 +113,43 @@ class ItemAcceptor:
         batch = await offload(cost, self._batch, operation, group_id, items, idempotency_key)
         return await self._stored(batch)
 
-    async def accept_each(self, group_id: str, items: Sequence[ItemInput]) -> list[Acknowledged | Conflict]:
-        """Accept items independently of each other, in order; one result for each item.
+    @property
+    def items_a_commit(self) -> int:
+        """More at a time bring nothing."""
+        return self._settings.items
 
-        They are stored as one batch; if one of them is in conflict, each as a batch of its own. Raises
-        Overloaded, QuotaExceeded and StoreUnavailable: then it is unknown which of them were stored.
+    async def accept_each(self, items: Sequence[tuple[str, ItemInput]]) -> list[Acknowledged | KgError]:
+        """Accept items of a stream, given with their groups, independently of each other; one result for
+        each, in order.
+
+        Those of one group are stored as one batch, in their order; if one of them cannot be, each as a batch
+        of its own. Besides Conflict a result may be Overloaded, QuotaExceeded, StoreUnavailable and
+        StoreRefused: then it is unknown whether that item is stored.
         """
+        places: dict[str, list[int]] = {}
+        for place, (group_id, _) in enumerate(items):
+            places.setdefault(group_id, []).append(place)
+        groups = [(group_id, [items[place][1] for place in own]) for group_id, own in places.items()]
+        results = await asyncio.gather(*(self._each_of_group(*group) for group in groups))
+        found = {
+            place: result
+            for own, of_group in zip(places.values(), results, strict=True)
+            for place, result in zip(own, of_group, strict=True)
+        }
+        return [found[place] for place in range(len(items))]
+
+    async def _each_of_group(
+        self, group_id: str, items: Sequence[ItemInput]
+    ) -> Sequence[Acknowledged | KgError]:
         try:
             return _acknowledged(await self.accept(STREAM, group_id, items))
-        except Conflict as conflict:
+        except (Conflict, StoreRefused) as refused:
             if len(items) == 1:
-                return [conflict]
-        alone = [self._batch(STREAM, group_id, [item], None) for item in items]
-        results = await asyncio.gather(*map(self._stored, alone), return_exceptions=True)
-        acknowledged: list[Acknowledged | Conflict] = []
-        for result in results:
-            if isinstance(result, Accepted):
-                acknowledged.extend(_acknowledged(result))
-            elif isinstance(result, Conflict):
-                acknowledged.append(result)
-            else:
-                raise result
-        return acknowledged
+                return [refused]
+        except KgError as error:
+            return [error] * len(items)
+        alone = await asyncio.gather(*(self._each_of_group(group_id, [item]) for item in items))
+        return [result for results in alone for result in results]
 
     async def _stored(self, batch: AcceptBatch) -> Accepted:
         """Store a batch with others that wait, count its new items and wake the workers."""
@@ -162,10 +177,11 @@ class ItemAcceptor:
 
     def _take(self) -> list[_Pending]:
         taken = [self._pending.popleft()]
-        size = taken[0].size
-        while self._pending and len(taken) < self._settings.batches:
+        size, items = taken[0].size, len(taken[0].batch.items)
+        while self._pending:
             size += self._pending[0].size
-            if size > self._settings.commit_bytes:
+            items += len(self._pending[0].batch.items)
+            if size > self._settings.commit_bytes or items > self._settings.items:
                 break
             taken.append(self._pending.popleft())
         return taken
@@ -174,6 +190,12 @@ class ItemAcceptor:
         commit = asyncio.ensure_future(self._core.store.accept([entry.batch for entry in entries]))
         with self._core.pressure.accepting(sum(len(entry.batch.items) for entry in entries)):
             await asyncio.wait({commit})
+        if len(entries) > 1 and not commit.cancelled() and isinstance(commit.exception(), StoreRefused):
+            # One caller's values must not be held against the others.
+            middle = len(entries) // 2
+            await self._commit(entries[:middle])
+            await self._commit(entries[middle:])
+            return
         for entry, result in zip(entries, _results(commit, len(entries)), strict=True):
             self._bytes -= entry.size
             if isinstance(result, Accepted):
@@ -253,7 +275,7 @@ def _episode(group_id: str, item: ItemInput, now_ms: int) -> Episode:
     return replace(episode, uuid=item.uuid or mint("episode", group_id, hashed), content_hash=hashed)
 
 
-def _acknowledged(accepted: Accepted) -> list[Acknowledged | Conflict]:
+def _acknowledged(accepted: Accepted) -> list[Acknowledged | KgError]:
     """Each item with its receipt. A duplicate keeps the receipt it first came with, so that every replay
     names the same one."""
     return [

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +33,7 @@ from kgsvc.models.embedding import CachingEmbedder, texts_of
 from kgsvc.models.protocol import Extractor
 from kgsvc.pipeline.extraction_context import ContextStore, ExtractionContext
 from kgsvc.pipeline.ontologies import Ontologies
+from kgsvc.pipeline.pressure import IntakePressure
 from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import QueueStore
 
@@ -158,44 +156,7 @@ def _edge(document: dict[str, Any]) -> ExtractedEdge:
     )
 
 
-_CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
-_QUIET_S = 0.1
-_PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
-_LOOK_S = 0.02
 _NO_WARNINGS: Mapping[str, tuple[ItemWarning, ...]] = MappingProxyType({})
-
-
-class IntakePressure:
-    """Whether callers queue up to have items accepted. The worker of the same process then steps back: an
-    accepted item can wait for the graph, its sender should not wait for the acknowledgement."""
-
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
-        self._crowded_s = float("-inf")
-        self._crowds = 0
-        self._turn = asyncio.Lock()
-
-    @contextmanager
-    def accepting(self, items: int) -> Iterator[None]:
-        """Around a commit that accepts so many items."""
-        crowd = items >= _CROWD
-        self._crowds += crowd
-        try:
-            yield
-        finally:
-            self._crowds -= crowd
-            if crowd:
-                self._crowded_s = self._monotonic()
-
-    def _is_quiet(self) -> bool:
-        return not self._crowds and self._monotonic() - self._crowded_s >= _QUIET_S
-
-    async def lull(self) -> None:
-        """Return when nobody queues, or after 0.25 s; those who wait here go one by one."""
-        async with self._turn:
-            until_s = self._monotonic() + _PATIENCE_S
-            while self._monotonic() < until_s and not self._is_quiet():  # noqa: ASYNC110 - no signal
-                await asyncio.sleep(_LOOK_S)
 
 
 class Preparer:
@@ -222,7 +183,7 @@ class Preparer:
     ) -> tuple[list[PreparedItem], list[FailedItem]]:
         """The items that can be committed and those that failed; steps whose output is stored are not done
         again. Raises LeaseLost, StoreUnavailable."""
-        await self._pressure.lull()
+        await self._pressure.lull(len(items))
         entries, failed = await self._extracted(lease, items)
         unembedded = await self._embed(lease, entries)
         bad = {failure.item.episode.uuid for failure in unembedded}

@@ -21,31 +21,31 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
-from kgsvc.search.array_files import ArrayFiles
-from kgsvc.search.cold import Cold, ColdStore
-from kgsvc.search.context import composed_lines
-from kgsvc.search.context_material import material, wider
-from kgsvc.search.context_talk import MARK, Line
-from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
-from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
-from kgsvc.search.evidence_search import find_evidence
-from kgsvc.search.fact_scope import NOWHERE, find_facts, walk
-from kgsvc.search.feed import GroupHeads
+from kgsvc.search.context.composing import composed_lines
+from kgsvc.search.context.lines import MARK, Line
+from kgsvc.search.context.material import material, wider
 from kgsvc.search.filters import Filters
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
-from kgsvc.search.group import WHOLE, Group, Part
-from kgsvc.search.group_index import unpack
-from kgsvc.search.index_cache import IndexCache
-from kgsvc.search.kept import KeptGroups
-from kgsvc.search.node_index import unpack_entity
+from kgsvc.search.index.array_files import ArrayFiles
+from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.cold import Cold, ColdStore
+from kgsvc.search.index.episodes import unpack_episode, unpacked_bytes
+from kgsvc.search.index.facts import unpack
+from kgsvc.search.index.feed import GroupHeads
+from kgsvc.search.index.group import WHOLE, Group, Part
+from kgsvc.search.index.kept import KeptGroups
+from kgsvc.search.index.nodes import unpack_entity
 from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
-from kgsvc.search.pool import Asked, Found, united
 from kgsvc.search.query import QueryVectors, Term, parse
-from kgsvc.search.rank import in_force, ranked
+from kgsvc.search.ranking.cross_encoding import CrossEncoding, Ranking, fitting
+from kgsvc.search.ranking.evidence_search import find_evidence
+from kgsvc.search.ranking.facts import NOWHERE, find_facts, walk
+from kgsvc.search.ranking.fusion import Key
+from kgsvc.search.ranking.pool import Asked, Found, united
+from kgsvc.search.ranking.rerankers import in_force, ranked
+from kgsvc.search.ranking.texts import find_texts, origins_found
+from kgsvc.search.results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
-from kgsvc.search.text_scopes import find_texts, origins_found
 from kgsvc.stores.protocol import GraphStore
 from kgsvc.stores.search_protocol import ProofStore, SearchStore
 

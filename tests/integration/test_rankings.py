@@ -15,11 +15,11 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.domain.model.graph import Fact
-from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
-from kgsvc.search.group import WHOLE
+from kgsvc.search.index.array_files import ArrayFiles
+from kgsvc.search.index.group import WHOLE
 from kgsvc.search.plans import RECIPES, Recipe
+from kgsvc.search.results import GraphQuery, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.integration.ranking_corpus import QUERIES, ByLength, WordVectors, asked, fill

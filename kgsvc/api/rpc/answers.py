@@ -26,11 +26,11 @@ from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.models.protocol import Answerer
-from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_talk import Thing, citable
+from kgsvc.search.context.composing import TOKEN_CHARS
+from kgsvc.search.context.lines import Thing, citable
 from kgsvc.search.engine import Engine
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import GraphQuery
+from kgsvc.search.ranking.fusion import Key
+from kgsvc.search.results import GraphQuery
 from kgsvc.v1 import retrieval_pb2
 
 _NO_MODEL = "must be set: this service has no model that writes answers"

@@ -19,13 +19,13 @@ from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, RoleType
-from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_talk import told
+from kgsvc.search.context.composing import TOKEN_CHARS
+from kgsvc.search.context.lines import told
 from kgsvc.search.engine import Engine
-from kgsvc.search.episode_index import FoundEpisode
-from kgsvc.search.graph_results import GraphHit, Hit, Item, ScopeAnswer
-from kgsvc.search.node_index import FoundEntity
+from kgsvc.search.index.episodes import FoundEpisode
+from kgsvc.search.index.nodes import FoundEntity
 from kgsvc.search.plans import Method, Reason, Reranker, Scope
+from kgsvc.search.results import GraphHit, Hit, Item, ScopeAnswer
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2

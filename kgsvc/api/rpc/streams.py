@@ -24,13 +24,12 @@ from kgsvc.api.rpc.episodes import episode_item, message_item
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import Acknowledged, ItemAcceptor, ItemInput
 from kgsvc.documents.textfile import TextFile
-from kgsvc.domain.errors import InvalidArgument, OperationError, Overloaded, Violation
+from kgsvc.domain.errors import InvalidArgument, KgError, OperationError, Overloaded, Violation
 from kgsvc.domain.limits import MIB
 from kgsvc.domain.model.items import ItemState
 from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import documents_pb2, envelope_pb2, ingestion_pb2
 
-_ITEMS_A_BATCH = 64
 _REF_CHARS = 256
 _HELD_BYTES = 256  # of memory for a message besides its own bytes, and again for each of its violations
 _GROUPS_NAMED = 8  # in the log line of a stream
@@ -73,10 +72,13 @@ class StreamRpcs:
         call.items = call.refused_items = 0
         inbox = _Inbox(requests, self._core, self._stopping)
         try:
-            while batch := await inbox.next_batch():
-                responses = await self._accept(batch)
-                call.stored(batch[0].group_id, [each.uuid for each in responses if each.uuid])
-                for streamed, response in zip(batch, responses, strict=True):
+            while batch := await inbox.next_batch(self._acceptor.items_a_commit):
+                results = await self._accept(batch)
+                _audit(call, batch, results)
+                for streamed, result in zip(batch, results, strict=True):
+                    if not isinstance(result, (Acknowledged, OperationError)):
+                        raise result
+                    response = _answer(streamed, result)
                     self._note(call, streamed, response)
                     yield response
                     inbox.acknowledged(streamed)
@@ -86,13 +88,11 @@ class StreamRpcs:
             await inbox.close()
         call.status = "OK"
 
-    async def _accept(self, batch: Sequence[StreamedItem]) -> list[Response]:
-        """The acknowledgements of a batch: valid items of one group, or one invalid message."""
-        items = [streamed.item for streamed in batch if isinstance(streamed.item, ItemInput)]
-        if not items:
-            return [_answer(one, one.item) for one in batch if isinstance(one.item, OperationError)]
-        results = await self._acceptor.accept_each(batch[0].group_id, items)
-        return [_answer(streamed, result) for streamed, result in zip(batch, results, strict=True)]
+    async def _accept(self, batch: Sequence[StreamedItem]) -> list[Acknowledged | KgError]:
+        """What became of each."""
+        valid = [(each.group_id, each.item) for each in batch if isinstance(each.item, ItemInput)]
+        stored = iter(await self._acceptor.accept_each(valid) if valid else ())
+        return [next(stored) if isinstance(each.item, ItemInput) else each.item for each in batch]
 
     def _note(self, call: Call, streamed: StreamedItem, response: Response) -> None:
         call.items = (call.items or 0) + 1
@@ -189,8 +189,8 @@ class _Inbox:
         self._reader = asyncio.create_task(self._read())
         self._stopper = asyncio.create_task(self._stop())
 
-    async def next_batch(self) -> list[StreamedItem]:
-        """The next messages that wait: some valid ones of one group, or one invalid one.
+    async def next_batch(self, limit: int) -> list[StreamedItem]:
+        """The next messages that wait, at most so many, of whatever groups.
 
         Waits only for the first. Empty when the client has closed its side or the process stops. Raises
         MalformedRequest for a message that cannot be parsed and PermissionDenied for one of a group that the
@@ -203,11 +203,7 @@ class _Inbox:
                 return []
             self._arrived.clear()
             await self._arrived.wait()
-        first = self._waiting.popleft()
-        taken = [first]
-        while len(taken) < _ITEMS_A_BATCH and self._waiting and _together(first, self._waiting[0]):
-            taken.append(self._waiting.popleft())
-        return taken
+        return [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
 
     def acknowledged(self, streamed: StreamedItem) -> None:
         """Free its bytes for the next message."""
@@ -240,9 +236,13 @@ class _Inbox:
             self._arrived.set()
 
 
-def _together(first: StreamedItem, other: StreamedItem) -> bool:
-    valid = isinstance(first.item, ItemInput) and isinstance(other.item, ItemInput)
-    return valid and first.group_id == other.group_id
+def _audit(call: Call, batch: Sequence[StreamedItem], results: Sequence[Acknowledged | KgError]) -> None:
+    stored: dict[str, list[str]] = {}
+    for streamed, result in zip(batch, results, strict=True):
+        if isinstance(result, Acknowledged):
+            stored.setdefault(streamed.group_id, []).append(result.item.uuid)
+    for group_id, uuids in stored.items():
+        call.stored(group_id, uuids)
 
 
 def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
@@ -253,7 +253,7 @@ def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
         request_id = core.new_id()
     check.request_id = request_id
     check.text("client_ref", request.client_ref, _REF_CHARS)
-    check.extend(unknown_fields(request, raw))
+    check.extend(unknown_fields(request))
     group_id = check.writable_group_id("group_id", request.group_id)
     current_caller.get().require(check.groups)
     item = _item(request, check, len(raw))
@@ -344,7 +344,7 @@ class _Gathering:
         """Take in a part. What is wrong with it is said with the answer."""
         self._parts += 1
         if len(self.check.violations) < _REF_CHARS:
-            self.check.extend(unknown_fields(part, raw))
+            self.check.extend(unknown_fields(part))
         if self._parts > 1 and part.HasField("document"):
             self.check.invalid("document", "began again before the last part")
         begun = part.document.text.encode() if self._is_text else part.document.data

@@ -111,7 +111,24 @@ async def test_nothing_is_acknowledged_before_its_commit_and_what_waits_goes_tog
         sizes = [size for batches in gate.batches for size in batches]
         assert sizes[0] == 1
         assert sum(sizes) == 150
-        assert max(sizes) == 64
+        assert 64 < max(sizes) <= 128
+
+
+async def test_items_of_many_groups_that_wait_go_into_one_commit(serve: Serve) -> None:
+    async with gated(serve) as (stack, gate):
+        call = stack.client.ingestion.StreamEpisodes(timeout=60)
+        await call.write(_item(0))
+        await gate.entered.wait()
+        for number in range(1, 101):
+            await call.write(_item(number, group=f"g{number % 20}"))
+        await call.done_writing()
+        gate.open.set()
+        answers = [await call.read() for _ in range(101)]
+        assert [answer.sequence for answer in answers] == list(range(101))
+        assert [answer.uuid for answer in answers] == [f"u{number}" for number in range(101)]
+        assert len(gate.batches) <= 4
+        receipts = {answer.receipt_id: number % 20 for number, answer in enumerate(answers) if number}
+        assert all(receipts[a.receipt_id] == number % 20 for number, a in enumerate(answers) if number)
 
 
 async def test_a_fast_client_is_slowed_by_bytes_in_flight(serve: Serve) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from tests.integration.cli.conftest import Talker, kgsvc
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.scripted_openai.script import says
-from tests.support.service import REPOSITORY, Service
+from tests.support.service import Service
+from tests.support.spawning import REPOSITORY
 
 CONVERSATION = REPOSITORY / "kgsvc" / "cli" / "data" / "colleagues.jsonl"
 GROUP = ("--group", "g")

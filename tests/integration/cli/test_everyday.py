@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Talker, kgsvc
-from tests.support.service import REPOSITORY, environment
+from tests.support.service import environment
+from tests.support.spawning import REPOSITORY
 
 GROUP = ("--group", "team")
 STORY = [

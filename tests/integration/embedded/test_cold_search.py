@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.text_index import Whole
 from kgsvc.search.query import parse
-from kgsvc.search.text_index import Whole
 from kgsvc.stores.embedded import EmbeddedStore, cold_search
 from kgsvc.stores.embedded.rows import all_rows
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact

@@ -4,8 +4,8 @@ import random
 from collections.abc import Awaitable, Callable
 
 from kgsvc.runtime import SystemClock
-from kgsvc.search.cold import Cold
 from kgsvc.search.engine import Engine
+from kgsvc.search.index.cold import Cold
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.support.model_store import ModelStore

@@ -9,8 +9,8 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.models.protocol import Question, Written
-from kgsvc.search.context_talk import Line
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
+from kgsvc.search.context.lines import Line
+from kgsvc.search.results import GraphQuery, ScopeAnswer
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.support.client import CALL_S, Client

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kgsvc.search.context_talk import Line
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
+from kgsvc.search.context.lines import Line
+from kgsvc.search.results import GraphQuery, ScopeAnswer
 from kgsvc.v1 import envelope_pb2, retrieval_pb2
 from tests.support.client import Client
 from tests.support.served import LIMITS, Serve

@@ -15,7 +15,7 @@ from kgsvc.commands.items import (
     input_hash,
     message_body,
 )
-from kgsvc.domain.errors import Conflict, Overloaded, StoreUnavailable
+from kgsvc.domain.errors import Conflict, Overloaded, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.graph import RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted
 from tests.support.core import core_of
@@ -62,7 +62,7 @@ async def _start(*calls: Any) -> list[asyncio.Task[Any]]:
 
 async def test_calls_that_come_during_a_commit_share_the_next_one() -> None:
     store = Held()
-    intake = _intake(store, batches=3)
+    intake = _intake(store, items=3)
     tasks = await _start(*(intake.accept("Op", "g", [_item(n)]) for n in range(6)))
     store.open.set()
     answers = await asyncio.gather(*tasks)
@@ -144,7 +144,7 @@ async def test_a_run_with_a_conflict_stores_the_others() -> None:
     store.open.set()
     intake = _intake(store)
     await intake.accept("Op", "g", [_item(2, "first words")])
-    results = await intake.accept_each("g", [_item(n) for n in range(4)])
+    results = await intake.accept_each([("g", _item(n)) for n in range(4)])
     assert [type(result) for result in results] == [Acknowledged, Acknowledged, Conflict, Acknowledged]
     assert [len(call) for call in store.calls] == [1, 1, 4]
 
@@ -154,8 +154,58 @@ async def test_a_run_of_one_conflict_is_not_tried_again() -> None:
     store.open.set()
     intake = _intake(store)
     await intake.accept("Op", "g", [_item(2, "first words")])
-    assert [type(result) for result in await intake.accept_each("g", [_item(2)])] == [Conflict]
+    assert [type(result) for result in await intake.accept_each([("g", _item(2))])] == [Conflict]
     assert len(store.calls) == 2
+
+
+async def test_items_of_many_groups_share_a_commit_and_each_group_has_its_receipt() -> None:
+    store = Held()
+    store.open.set()
+    intake = _intake(store)
+    results = await intake.accept_each([(f"g{n % 3}", _item(n)) for n in range(9)])
+    assert [[len(batch.items) for batch in call] for call in store.calls] == [[3, 3, 3]]
+    found = [result for result in results if isinstance(result, Acknowledged)]
+    assert [each.item.uuid for each in found] == [f"u{n}" for n in range(9)]
+    assert len({each.receipt_id for each in found}) == 3
+    assert all(each.receipt_id == found[n % 3].receipt_id for n, each in enumerate(found))
+
+
+async def test_a_conflict_in_one_group_leaves_the_others_whole() -> None:
+    store = Held()
+    store.open.set()
+    intake = _intake(store)
+    await intake.accept("Op", "g0", [_item(2, "first words")])
+    results = await intake.accept_each([(f"g{n % 2}", _item(n)) for n in range(6)])
+    assert [n for n, result in enumerate(results) if isinstance(result, Conflict)] == [2]
+    assert [[len(batch.items) for batch in call] for call in store.calls] == [[1], [3, 3], [1, 1, 1]]
+
+
+async def test_what_a_store_refuses_is_not_held_against_the_others() -> None:
+    class Picky(Held):
+        async def accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+            if any(item.episode.uuid == "u4" for batch in batches for item in batch.items):
+                raise StoreRefused("too large")
+            return await super().accept(batches)
+
+    store = Picky()
+    store.open.set()
+    intake = _intake(store)
+    results = await intake.accept_each([(f"g{n % 4}", _item(n)) for n in range(8)])
+    assert [n for n, result in enumerate(results) if isinstance(result, StoreRefused)] == [4]
+    assert sum(isinstance(result, Acknowledged) for result in results) == 7
+
+
+async def test_a_group_over_its_quota_is_told_in_its_place() -> None:
+    class Full(Held):
+        async def accept(self, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+            accepted = await super().accept(batches)
+            full = Overloaded("the queue is full", 1)
+            return [full if b.group_id == "g1" else a for b, a in zip(batches, accepted, strict=True)]
+
+    store = Full()
+    store.open.set()
+    results = await _intake(store).accept_each([(f"g{n}", _item(n)) for n in range(3)])
+    assert [type(result) for result in results] == [Acknowledged, Overloaded, Acknowledged]
 
 
 async def test_items_without_a_uuid_get_one_that_follows_from_their_content() -> None:

@@ -18,8 +18,8 @@ from kgsvc.runtime import Clock
 from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.filters import NONE
 from kgsvc.search.plans import Method, Scope, ScopePlan
-from kgsvc.search.pool import Asked
 from kgsvc.search.query import parse
+from kgsvc.search.ranking.pool import Asked
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Anchor
 from kgsvc.stores.search_protocol import (

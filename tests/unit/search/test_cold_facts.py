@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.graph import Entity
-from kgsvc.search.cold import LOADED_AT_ONCE, Cold, ColdStore
 from kgsvc.search.engine import Engine
 from kgsvc.search.filters import Filters, Span
-from kgsvc.search.graph_results import GraphQuery, Hit
-from kgsvc.search.group import Group, Part
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.cold import LOADED_AT_ONCE, Cold, ColdStore
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.group import Group, Part
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.query import parse
+from kgsvc.search.results import GraphQuery, Hit
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.unit.search.feed import (

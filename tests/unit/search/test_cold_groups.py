@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Source
-from kgsvc.search.cold import LOADED_AT_ONCE
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
-from kgsvc.search.group import WHOLE
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.cold import LOADED_AT_ONCE
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.group import WHOLE
+from kgsvc.search.index.postings import keyword_counts, keyword_text
+from kgsvc.search.index.text_index import Whole
 from kgsvc.search.plans import RECIPES, Method, Reason, Recipe, Reranker, Scope, default_plan
-from kgsvc.search.postings import keyword_counts, keyword_text
 from kgsvc.search.query import parse
-from kgsvc.search.text_index import Whole
+from kgsvc.search.results import GraphQuery, ScopeAnswer
 from kgsvc.stores.search_protocol import IndexedEpisode
 from tests.unit.search.feed import NOW, Feed, page, patient
 from tests.unit.search.test_cold_facts import QUERY, ROOMY, TIGHT, filled, many, searching

@@ -8,10 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kgsvc.search.evidence import NOBODY, PARTS, Fit, by_best, by_spread, fact_scores, in_context, rounded
-from kgsvc.search.evidence_times import DAY_MS, Named, Side, from_times, named_times
-from kgsvc.search.evidence_turns import PAUSE_MS, SHARE, Floats, Rows, Turns, turns_of
-from kgsvc.search.evidence_weighing import with_hops
+from kgsvc.search.index.turns import PAUSE_MS, SHARE, Floats, Rows, Turns, turns_of
+from kgsvc.search.ranking.episodes import with_hops
+from kgsvc.search.ranking.evidence import (
+    NOBODY,
+    PARTS,
+    Fit,
+    by_best,
+    by_spread,
+    fact_scores,
+    in_context,
+    rounded,
+)
+from kgsvc.search.times import DAY_MS, Named, Side, from_times, named_times
 from tests.unit.search.feed import patient
 
 

@@ -8,10 +8,10 @@ from bench.retrieval_shelf import Shelf
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention, RoleType, Source
 from kgsvc.search.engine import Engine
-from kgsvc.search.evidence_belonging import FEW
 from kgsvc.search.filters import NONE, Filters
-from kgsvc.search.graph_results import GraphHit, GraphQuery
 from kgsvc.search.plans import Scope, default_plan
+from kgsvc.search.ranking.belonging import FEW
+from kgsvc.search.results import GraphHit, GraphQuery
 from kgsvc.search.settings import SearchSettings
 from tests.unit.search.feed import NOW, Stopped, engine, fact
 

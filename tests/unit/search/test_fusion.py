@@ -1,9 +1,9 @@
 import pytest
 
-from kgsvc.search import fusion, rank
-from kgsvc.search.fusion import Key, RankList
 from kgsvc.search.plans import Method, Reranker
-from kgsvc.search.pool import Found, united
+from kgsvc.search.ranking import fusion, rerankers
+from kgsvc.search.ranking.fusion import Key, RankList
+from kgsvc.search.ranking.pool import Found, united
 from tests.unit.search.feed import asked
 
 
@@ -33,7 +33,7 @@ def rank_list(names: str) -> RankList:
 
 
 def order(lists: Found) -> list[tuple[Key, float]]:
-    return rank.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
+    return rerankers.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
 
 
 def test_mirrored_ranks_tie_and_go_by_uuid() -> None:

@@ -12,13 +12,13 @@ import pytest_asyncio
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
-from kgsvc.search import kept as kept_module
-from kgsvc.search.array_files import ArrayFiles, Writing
-from kgsvc.search.arrays import unpickled
 from kgsvc.search.engine import Engine, EngineStore
-from kgsvc.search.graph_results import GraphQuery
-from kgsvc.search.group import WHOLE, Part
+from kgsvc.search.index import kept as kept_module
+from kgsvc.search.index.array_files import ArrayFiles, Writing
+from kgsvc.search.index.arrays import unpickled
+from kgsvc.search.index.group import WHOLE, Part
 from kgsvc.search.plans import RECIPES, Recipe
+from kgsvc.search.results import GraphQuery
 from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, Embedder, Stopped, fact
 from tests.unit.search.test_following import GROUPS, NODES, QUERIES, SETTINGS, World
@@ -164,7 +164,7 @@ async def test_what_is_erased_while_it_is_written_does_not_come_into_its_place(
 async def test_a_file_of_another_form_is_not_read(files: ArrayFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await filled()
     await kept(store, files)
-    monkeypatch.setattr("kgsvc.search.kept._FORMAT", 0)
+    monkeypatch.setattr("kgsvc.search.index.kept._FORMAT", 0)
     assert not await read_back(store, files)
     monkeypatch.undo()
     other = Embedder()
