@@ -11,6 +11,7 @@ from kgsvc.models.rules import english as en
 from kgsvc.models.rules.marking import Line, is_mark
 from kgsvc.models.rules.relations import Claim, Rule, alternatives, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
+from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
 
@@ -208,7 +209,7 @@ class Claims:
     def _drafted(
         self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
     ) -> Iterator[Drafted]:
-        tense = en.tense_of(match)
+        tense = tense_of(match)
         if tense.negated and not tense.over and _AGAIN.search(words):
             tense = replace(tense, over=True)
         if claim.how == "value":
@@ -302,50 +303,32 @@ class Claims:
         return Claim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
 
     def _timed(
-        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: en.Tense, times: list[Time]
+        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
     ) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
-        draft = Drafted(claim.relation, claim.kind, source, target)
-        taste = claim.target == "np" and claim.how == "state"
+        draft, now = Drafted(claim.relation, claim.kind, source, target), self.scene.reference_ms
+        state, taste = claim.how == "state", claim.target == "np"
         passing = tense.name in ("past", "future") or (tense.name == "ongoing" and claim.relation != "PLAYS")
-        if tense.name == "bare" or (taste and passing and not tense.over):
+        if tense.name == "bare" or (taste and state and passing and not tense.over):
             return None
         if claim.how == "end":
-            return self._ended(draft, tense, times)
+            return ended(draft, tense, times, now)
         if tense.over:
-            if claim.target == "np" and not {"but", "again"}.isdisjoint(self.marks):
-                return None
-            over = draft._replace(polarity=Polarity.ENDS, valid_ms=en.told_at(times, self.scene.reference_ms))
-            return over if claim.how == "state" else None
+            again = taste and not {"but", "again"}.isdisjoint(self.marks)
+            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, now))
+            return over if state and not again else None
+        event = claim.kind is FactKind.EVENT
         if tense.negated:
-            denied = claim.how == "state" and claim.kind is not FactKind.EVENT
-            denied = denied and tense.name in ("present", "ongoing")
+            denied = state and not event and tense.name in ("present", "ongoing")
             return draft._replace(polarity=Polarity.DENIES) if denied else None
-        return self._asserted(claim, draft, tense, times)
-
-    def _ended(self, draft: Drafted, tense: en.Tense, times: list[Time]) -> Drafted | None:
-        dated = [time for time in times if time.role in ("at", "since")]
-        dated = [time for time in dated if time.role == "at"] or dated
-        when = en.begins(dated, self.scene.reference_ms, tense.name in ("future", "ongoing", "present"))
-        unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
-        return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
-
-    def _asserted(self, claim: Claim, draft: Drafted, tense: en.Tense, times: list[Time]) -> Drafted | None:
-        now = self.scene.reference_ms
-        if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
+        if event and claim.relation != "RENAMED_TO":
             told = tense.name in ("past", "perfect") or claim.source != "s"
-            return draft._replace(valid_ms=en.told_at(times, now)) if told else None
-        when = en.begins(times, now, tense.name in ("future", "ongoing", "present"))
-        if when is None and (tense.name == "future" or (tense.name == "ongoing" and claim.how == "begin")):
-            return None
-        if tense.name == "past" and claim.how == "state" and claim.relation != "BORN_IN":
-            return _past(draft, times, now)
-        until = en.ends(times, tense.name)
-        return draft._replace(valid_ms=now if when is None else when, invalid_ms=until)
+            return draft._replace(valid_ms=told_at(times, now)) if told else None
+        return begun(draft, tense, times, now, state)
 
     def _value(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: en.Tense
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
     ) -> Iterator[Drafted]:
         value = match["value"]
         if tense.negated or tense.over:
@@ -367,9 +350,9 @@ class Claims:
         ahead = not groups.get("past") and (moved is None or not moved.past)
         now = self.scene.reference_ms
         if tense.name == "past" and claim.relation != "VALUE":
-            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=en.told_at(when_told, now))
+            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, now))
             return
-        when = en.begins(when_told, now, ahead)
+        when = begins(when_told, now, ahead)
         yield Drafted(relation, claim.kind, who, target, valid_ms=now if when is None else when)
 
 
@@ -396,14 +379,3 @@ def _is_of(draft: NodeDraft, kinds: str) -> bool:
     if draft.type == "Entity" and kinds == "Location":
         return all(word[1:].islower() for word in re.split("[ -]", draft.name))
     return not kinds or draft.type in ("Entity", *kinds.split("/"))
-
-
-def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
-    """ "lived in Rome": over by now; told with its end it closes nothing."""
-    timed = next((t for t in times if t.begin_ms is not None and t.begin_ms <= now), None)
-    if timed is None:
-        return draft._replace(invalid_ms=now)
-    begin = None if timed.role == "until" else timed.begin_ms
-    end = en.last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
-    end = now if end is None or end > now else end
-    return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)

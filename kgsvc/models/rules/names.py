@@ -327,9 +327,9 @@ class _Finder:
         "Henry VII of England" and "Maria Antonia of Spain", who are of a country."""
         words = [word for word in self.words[first:after] if word.capital]
         last = folded(words[-1].low) if len(words) > 1 and not words[-1].text.isupper() else ""
-        land = self._low(after + 1) in en.PLACES
-        person = bool(last) and en.type_of(folded(self._text(first, after))) == "Person"
-        return self.strict and person and last not in en.GIVEN_NAMES and not land
+        title, land = words[0].low in en.HONORIFICS, self._low(after + 1) in en.PLACES
+        person = last and not title and en.type_of(folded(self._text(first, after))) == "Person"
+        return self.strict and bool(person) and last not in en.GIVEN_NAMES and not land
 
     def _initials(self, at: int) -> int:
         """How many initials stand at `at` and before a name."""

@@ -21,6 +21,7 @@ from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, foreign_nouns, read_foreign
 from kgsvc.models.rules.speakers import Cast
+from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, sentences_of, unruled, words_of
 from kgsvc.models.rules.wording import corrected, is_correction, restated
 
@@ -328,7 +329,7 @@ def _when(line: Line, now: int) -> int | None:
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:
             continue
-        nearest = en.nearer(time, now)
+        nearest = nearer(time, now)
         if nearest is not None and (nearest <= now or time.role == "since"):
             return nearest
     return None
