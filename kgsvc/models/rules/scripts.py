@@ -264,14 +264,14 @@ def _place(text: str) -> str:
     return re.split("、|私は|僕は|は|の|から", text)[-1]
 
 
+_RELATIVE = mapping("""
+一昨日:day/-2 昨日:day/-1 今日:day/0 本日:day/0 明日:day/1 明後日:day/2 先週:week/-1 今週:week/0 来週:week/1
+先月:month/-1 来月:month/1 去年:year/-1 昨年:year/-1 来年:year/1
+""")
 _JAPANESE = re.compile(
-    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?|(?P<named>今日|本日|昨日|明日|一昨日|明後日|先日)"
-    r"|(?P<week>先週|今週|来週)(?:の)?(?P<weekday>[月火水木金土日])曜?|(?P<span>先月|来月|去年|昨年|来年)"
+    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?"
+    rf"|(?P<relative>{'|'.join(_RELATIVE)})(?:(?<=週)の?(?P<weekday>[月火水木金土日])曜?)?"
 )
-_JAPANESE_DAYS = {"今日": 0, "本日": 0, "昨日": -1, "明日": 1, "一昨日": -2, "明後日": 2}
-_JAPANESE_WEEKS = {"先週": -1, "今週": 0, "来週": 1}
-_JAPANESE_SPANS = {"先月": ("month", -1), "来月": ("month", 1), "去年": ("year", -1), "昨年": ("year", -1)}
-_JAPANESE_SPANS["来年"] = ("year", 1)
 _JAPANESE_PAST = re.compile(r"(?:ました|でした|だった|った|んだ)[。！、]?\s*\Z")
 _SINCE = ("から", "付で", "以降")
 
@@ -291,15 +291,13 @@ def _japanese_times(sentence: str, reference_ms: int) -> list[tuple[int, str, in
 
 
 def _japanese_day(match: re.Match[str], today: int, told: bool) -> int | None:
-    if match["named"]:
-        offset = _JAPANESE_DAYS.get(match["named"])
-        return None if offset is None else checked(today + offset)
-    if match["week"]:
-        monday = floor_to(today, "week") + 7 * _JAPANESE_WEEKS[match["week"]]
-        return checked(monday + "月火水木金土日".index(match["weekday"]))
-    if match["span"]:
-        unit, count = _JAPANESE_SPANS[match["span"]]
-        return shift(floor_to(today, unit), unit, count)
+    if match["relative"]:
+        unit, _, count = _RELATIVE[match["relative"]].partition("/")
+        first = shift(floor_to(today, unit), unit, int(count))
+        if unit != "week":
+            return first
+        weekday = match["weekday"]
+        return checked(first + "月火水木金土日".index(weekday)) if first and weekday else None
     month, date_ = int(match["month"]), int(match["date"] or 1)
     if match["year"]:
         return make_day(int(match["year"]), month, date_)
