@@ -184,6 +184,9 @@ def test_only_what_stands_in_a_sentence_is_a_name() -> None:
         ("6 Best Practices 63 6.1 Tools for Alder Works are listed.", set()),
         ("We thank Steve Kemp of Alder Works.", {"Steve Kemp", "Alder Works"}),
         ("She was the daughter of Maria Antonia of Spain.", {"Maria Antonia of Spain"}),
+        ("It calls the method xOpen of Alder Works.", {"xOpen of Alder Works"}),
+        ("It was read by American Adam Lund and L. Susan Brown.", {"Adam Lund", "L. Susan Brown"}),
+        ("They can be loaded in R. First choose a mirror of Alder Works.", {"Alder Works"}),
     ],
 )
 def test_what_refers_to_another_place_or_labels_it_is_no_name(sentence: str, names: set[str]) -> None:
