@@ -359,6 +359,8 @@ class Claims:
 def _agrees(match: re.Match[str]) -> bool:
     """Whether verb and subject may belong together: not so in "the group head Han", "Ann's work for Acme"."""
     groups = match.groupdict()
+    if groups.get("verb") == "'s" and groups.get("prep") and not groups.get("article"):
+        return False  # "Acme's founder and author of"
     form = en.FORMS.get(groups.get("verb") or "")
     if (
         form is None

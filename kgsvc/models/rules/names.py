@@ -19,7 +19,7 @@ _ORDINARY_ENDINGS = (
     *("ing", "ly", "ed", "tion", "sion", "ness", "ment", "ity", "ism", "ful", "less", "ous", "able"),
     *("ible", "est", "ies", "ers", "ants", "ents", "ance", "ship", "hood", "sty", "ency", "ancy", "logue"),
 )
-_ADJECTIVES = ("al", "ent", "ary", "que", "ive")
+_ADJECTIVES = ("al", "ent", "ary", "que", "ive", "alist", "xist", "chist", "unist")
 _NEVER = en.NEVER_NAMES | word_set("ceo cto cfo coo vp")
 _PEOPLES = ("ean", "ian", "ese", "ish")
 _NO_INITIALS = word_set("ps pps am pm nb us uk un eu dc ad bc")

@@ -228,3 +228,19 @@ def test_katakana_words_of_a_document_are_no_names_unless_a_dot_joins_them() -> 
 def test_a_program_that_is_called_a_client_is_nobody() -> None:
     found = read(text_episode("Quill. Quill is a small mail client, which Ida Holm wrote.", name="Quill"))
     assert found.types["Quill"] != "Person"
+
+
+def test_a_chapter_that_lists_the_others_is_no_source() -> None:
+    for name in ("Mills › Table of Contents › 1 Wheels . . 3", "Mills › Concept index › A"):
+        assert read(text_episode("All mills stood still.", name=name)).types == {"Mills": "Document"}
+
+
+def test_a_genitive_is_no_verb() -> None:
+    text = "Acme's founder and author of the Alder License, Ida Holm, is a well known leader."
+    relations = {fact.name for fact in read(text_episode(text, Source.DOCUMENT, name="Mills")).facts}
+    assert relations <= {"MENTIONED", "MENTIONED_WITH"}
+
+
+def test_the_followers_of_an_idea_are_no_names_before_a_noun() -> None:
+    text = "Most Individualist groups and the Communist press of Ida Holm support it."
+    assert set(read(text_episode(text, Source.DOCUMENT, name="Mills")).types) == {"Mills", "Ida Holm"}
