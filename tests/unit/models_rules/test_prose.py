@@ -181,6 +181,7 @@ def test_only_what_stands_in_a_sentence_is_a_name() -> None:
         ("Two Project Leaders were elected by Alder Works.", {"Alder Works"}),
         ("It is kept on the server, see the sidebar TOOL Gitea on mirrors.", {"Gitea"}),
         ("You can write to nobody@bugs.example or to Alder Works.", {"Alder Works"}),
+        ("We return to this in A.3.2 and ask Alder Works.", {"Alder Works"}),
         ("6 Best Practices 63 6.1 Tools for Alder Works are listed.", set()),
         ("We thank Steve Kemp of Alder Works.", {"Steve Kemp", "Alder Works"}),
         ("She was the daughter of Maria Antonia of Spain.", {"Maria Antonia of Spain"}),
