@@ -25,7 +25,8 @@ _PEOPLES = ("ean", "ian", "ese", "ish")
 _NO_INITIALS = word_set("ps pps am pm nb us uk un eu dc ad bc")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied ,")
 _IDENTIFIER = re.compile(  # a variable, a path, a format, a unit, several of a kind ("CPUs")
-    r"_|[./]\w*[A-Z]|/[a-z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$|[a-z]\.\d+$|^[A-Z](?:\.\d+)+$|^YY|^[KMG]i?B$|Hz$|^[A-Z]{2,}s$"
+    r"_|[./]\w*[A-Z]|/[a-z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$"
+    r"|[a-z]\.\d+$|^[A-Z](?:\.\d+)+$|^YY|^[KMG]i?B$|Hz$|^[A-Z]{2,}s$"
 )
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
