@@ -285,7 +285,7 @@ def _title_of(content: str, episode: Episode) -> tuple[str, str]:
         again = (
             bool(short)
             and len(short.split()) <= 12
-            and _plain(_HONOURED.sub("", rest[: 2 * len(short)], count=1)).startswith(_plain(short))
+            and _plain(_HONOURED.sub("", rest[:_OPENING])[: 2 * len(short)]).startswith(_plain(short))
         )
         if again or (_is_title(short) and ("\n" in match[0] or rest.startswith(short.split()[0]))):
             return title, rest

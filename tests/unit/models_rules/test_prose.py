@@ -251,4 +251,5 @@ def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None
     found = read(
         text_episode("Ole Lund. The Hon. Ole Lund (15 May 1846 – 26 November 1883) was a son of Ida.")
     )
-    assert found.fact("DIED_ON").fact == "Ole Lund died on 26 November 1883."
+    assert "Ole Lund" in found.types
+    assert "Ole Lund. The Hon" not in found.types
