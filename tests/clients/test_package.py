@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib.metadata
-import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,7 +10,8 @@ import pytest
 import pytest_asyncio
 
 from tests.support.documents import blocks
-from tests.support.service import REPOSITORY, Service, environment
+from tests.support.service import Service, environment
+from tests.support.spawning import REPOSITORY
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PACKAGE = REPOSITORY / "clients" / "python"
@@ -92,10 +92,14 @@ async def test_programs_of_the_readme_run_as_printed(
         assert printed in await done("-S", "-c", block.text, **variables), block.place
 
 
+def _bytes(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
 async def test_what_is_installed_is_small_and_typed(installed: Path) -> None:
-    own = sum(path.stat().st_size for path in (installed / "kgsvc_client").rglob("*") if path.is_file())
+    own = sum(map(_bytes, (installed / "kgsvc_client").rglob("*")))
     needed = sum(
-        os.stat(importlib.metadata.distribution(name).locate_file(file)).st_size
+        _bytes(Path(str(importlib.metadata.distribution(name).locate_file(file))))
         for name in NEEDED
         for file in importlib.metadata.files(name) or ()
         if not str(file).endswith(".pyc")

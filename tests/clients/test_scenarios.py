@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.clients.worlds import worlds, written
-from tests.support.service import REPOSITORY, environment
+from tests.support.service import environment
+from tests.support.spawning import REPOSITORY
 from tests.support.store_spec import StoreSpec
 
 CLIENTS = REPOSITORY / "clients"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from kgsvc.domain.facts.slots import relation_of
-from kgsvc.domain.model.graph import Entity, Fact, FactKind, Polarity, Rewriting, SummaryPart
+from kgsvc.domain.model.graph import ENDED, Entity, Fact, FactKind, Polarity, Rewriting, SummaryPart
 from kgsvc.domain.model.keys import ASSERTED, digest, stamped_ms
 from kgsvc.domain.text import normalise
 
@@ -63,6 +63,11 @@ def recomposed(entity: Entity, changed: Iterable[Fact], removed: Collection[str]
         parts.pop(fact.uuid, None)
         if holds(fact, now_ms):
             parts[fact.uuid] = part_of(fact)
+        else:
+            for told in fact.evidence:
+                if told.stated_invalid_ms is None and told.says != ENDED:
+                    # What that episode said of the entity beside may be over too.
+                    parts.pop(OF_EPISODE + told.episode_uuid, None)
     # By words before keys: uuids differ between groups of the same content.
     ordered = sorted(parts.values(), key=lambda part: (part.start_ms, part.text, part.key))
     kept = tuple(latest(ordered, _KEPT_CHARS)[-KEPT:])

@@ -19,7 +19,7 @@ from kgsvc.domain.facts.summary import (
     summary_facts,
     with_parts,
 )
-from kgsvc.domain.model.graph import Entity, Fact, FactKind, Polarity
+from kgsvc.domain.model.graph import ENDED, Entity, Evidence, Fact, FactKind, Polarity
 from kgsvc.domain.names.forgetting import without_words
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
@@ -215,6 +215,21 @@ def test_what_an_episode_said_of_the_entity_is_no_source_and_goes_with_it() -> N
     assert left.summary == "Ann talks a lot."
     newer = replace(ann, summary="A poet", stamps={"summary": f"{10**15 + 100:017d}/e2"})
     assert recomposed(newer, [], (), NOW).summary == "Ann talks a lot.\nA poet."
+
+
+def test_what_an_episode_said_of_the_entity_goes_when_a_fact_of_it_ends() -> None:
+    """Not with what it tells as past itself, nor with facts of other episodes."""
+    told = replace(ANN, summary="A baker in Graz", stamps={"summary": f"{10**15 + 1:017d}/e1"})
+    baker = fact(1, "Ann is a baker", evidence=(Evidence(1, 1, "e1"), Evidence(1, 1, "e2")))
+    nurse = fact(3, "Ann was a nurse", invalid_ms=4, evidence=(Evidence(3, 3, "e1", None, 4),))
+    sang = fact(
+        4, "Ann sang", invalid_ms=5, evidence=(Evidence(4, 4, "e3"), Evidence(5, 5, "e1", says=ENDED))
+    )
+    ann = recomposed(told, [baker, fact(2, "Ann likes tea"), nurse, sang], (), NOW)
+    assert ann.summary == "A baker in Graz.\nAnn is a baker.\nAnn likes tea."
+    after = recomposed(ann, [replace(baker, invalid_ms=NOW)], (), NOW)
+    assert after.summary == "Ann likes tea."
+    assert recomposed(after, [fact(6, "Ann runs")], (), NOW).summary == "Ann likes tea.\nAnn runs."
 
 
 def test_no_composed_sentence_is_taken_for_what_an_episode_said() -> None:
