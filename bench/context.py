@@ -67,7 +67,7 @@ class Asker:
     async def ours(self, group_id: str, question: str, chars: int) -> str:
         """What `include_context` gives."""
         query = GraphQuery((group_id,), question, RECIPES[Recipe.DEFAULT], _RESULTS)
-        return told(await self._engine.context(query, await self._engine.search(query), chars))
+        return told(await self._engine.context(await self._engine.search_for_context(query), chars))
 
     async def turns(self, group_id: str, question: str, chars: int) -> str:
         """The best episodes by BM25."""

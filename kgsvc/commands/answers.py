@@ -131,8 +131,8 @@ class Answer:
 async def ground(search: Engine, query: GraphQuery, chars: int) -> Ground:
     """A context of at most `chars` characters, handles included. Raises NotFound (of the center),
     StoreUnavailable."""
-    found = await search.search(query)
-    return Ground(found, await search.context(query, found, chars, HANDLE_CHARS))
+    searched = await search.search_for_context(query)
+    return Ground(searched.answers, await search.context(searched, chars, HANDLE_CHARS))
 
 
 async def answered(

@@ -12,7 +12,7 @@ from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.search.context.lines import Thing
 from kgsvc.search.index.episodes import FoundEpisode
 from kgsvc.search.index.nodes import FoundEntity
-from kgsvc.search.ranking.fusion import Key
+from kgsvc.search.index.topk import Key
 from kgsvc.search.results import Item
 from kgsvc.stores.protocol import Anchor
 

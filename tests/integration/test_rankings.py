@@ -50,7 +50,8 @@ async def _from_files(store: Store, groups: tuple[str, str], directory: Path) ->
     await before.close()
     assert len(await asyncio.to_thread(files.files)) == 4
     made = _engine(store, files)
-    await made.indexes.restore(groups, WHOLE)
+    for group_id in groups:
+        assert await made.indexes.begin(group_id, WHOLE)
     assert all(made.indexes.holds(group_id, WHOLE) for group_id in groups)
     return made
 

@@ -65,7 +65,8 @@ class Service:
     """One server process. As a context manager: started, ready, killed at the end if it still runs."""
 
     def __init__(self, settings: Mapping[str, str], folder: Path, name: str = "server") -> None:
-        self.settings = {**DEFAULTS, **settings}
+        own = {"store.data_dir": str(folder / f"{name}-data")}  # of a server beside Neo4j
+        self.settings = {**own, **DEFAULTS, **settings}
         self.name = name
         self._stdout = folder / f"{name}.out"
         self._stderr = folder / f"{name}.err"

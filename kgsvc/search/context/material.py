@@ -17,10 +17,10 @@ from kgsvc.search.index.episodes import FoundEpisode, unpack_episode, unpacked_b
 from kgsvc.search.index.group import Group
 from kgsvc.search.index.nodes import FoundEntity, unpack_entity
 from kgsvc.search.index.text_index import TextIndex
+from kgsvc.search.index.topk import Key
 from kgsvc.search.past import asks_past
 from kgsvc.search.plans import Scope, default_plan
 from kgsvc.search.query import FUNCTION_WORDS, Term
-from kgsvc.search.ranking.fusion import Key
 from kgsvc.search.results import GraphQuery, Item, ScopeAnswer
 
 _MOST = 200  # entities, and as many episodes, that are looked up

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain import text as bm25
-from kgsvc.domain.text import K1, B
 from kgsvc.search.index.postings import counts_of, found_at, rows_of
 from kgsvc.search.index.topk import edge
 from kgsvc.search.index.word_blocks import MAX_COUNT, Packed
@@ -40,15 +39,14 @@ class Corpus:
 
     def gains(self, idf: float | Floats, rows: Rows, counts: Floats) -> Floats:
         """What a term adds to the scores of rows in which it is found `counts` times."""
-        damping = K1 * (1 - B + B * self.lengths[rows] * (self.facts / self.total_length))
-        gains: Floats = idf * counts * (K1 + 1) / (counts + damping)
-        return gains
+        lengths: NDArray[Any] = self.lengths[rows] * (self.facts / self.total_length)
+        each: Floats = bm25.gain(counts, lengths)
+        return idf * each
 
     def most(self, idf: float, packed: Packed) -> float:
         """More than a term adds to any score: a fact that holds it that often is at least that long."""
-        count = int((packed & MAX_COUNT).max())
-        damping = K1 * (1 - B + B * count * (self.facts / self.total_length))
-        return idf * count * (K1 + 1) / (count + damping) * (1 + _SLACK) + _SLACK
+        count = float((packed & MAX_COUNT).max())
+        return idf * bm25.gain(count, count * (self.facts / self.total_length)) * (1 + _SLACK) + _SLACK
 
     def idf(self, packed: Packed) -> float:
         """How much a term says that these postings are of."""

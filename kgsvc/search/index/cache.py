@@ -14,7 +14,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
 from kgsvc.search.index.feed import Page, Pages, in_time
-from kgsvc.search.index.group import Group, Part, SharedGroup
+from kgsvc.search.index.group import Group, GroupTexts, Part, SharedGroup
 from kgsvc.search.index.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes, SearchStore
@@ -29,6 +29,8 @@ _BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares 
 _REST = 1  # times as long as a page took does such a load rest where others search, and at most
 _HEAD_START_S = 0.3  # before the first page, if a search does without an index; later see `rest_s`
 _LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
+LOADED_AT_ONCE = 500  # facts of a group that is loaded while its caller waits: that takes a moment
+_NOT_READY = "the group's search index was not ready in time"
 
 
 class IndexCache:
@@ -56,6 +58,7 @@ class IndexCache:
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
+        self._too_large: set[str] = set()  # groups that the bound does not allow
         self._asked = 0  # searches so far
         self._serving = 0  # those under way that do without an index
         self._kept = kept
@@ -66,11 +69,6 @@ class IndexCache:
     def nbytes(self) -> int:
         """About the memory that all hold."""
         return self._nbytes
-
-    @property
-    def embedding(self) -> tuple[str, int]:
-        """The embedding space, and how many numbers its vectors have."""
-        return self._space, self._dimension
 
     @property
     def group_ids(self) -> tuple[str, ...]:
@@ -100,21 +98,23 @@ class IndexCache:
         task = asyncio.create_task(self._run(pairs, work, heavy, parts))
         self._running.add(task)
         task.add_done_callback(self._finished)
-        for entry in entries:
-            entry.awaited += 1
-        try:
-            async with asyncio.timeout(self._settings.search_timeout_s):
-                return await asyncio.shield(task)
-        except TimeoutError as error:
-            raise StoreUnavailable("the group's search index was not ready in time") from error
-        finally:
-            for entry in entries:
-                entry.awaited -= 1
+        with _awaited(entries):
+            try:
+                async with asyncio.timeout(self._settings.search_timeout_s):
+                    return await asyncio.shield(task)
+            except TimeoutError as error:
+                raise StoreUnavailable(_NOT_READY) from error
 
     def holds(self, group_id: str, parts: Collection[Part] = (Part.FACTS,)) -> bool:
         """Whether these parts of a group are in memory whole, if perhaps not up to date."""
         entry = self._entries.get(group_id)
         return entry is not None and all(map(entry.ready, parts))
+
+    def texts(self, head: GroupHead) -> GroupTexts | None:
+        """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
+        entry = self._entries.get(head.group_id)
+        here = entry is not None and not entry.lock.locked() and entry.covers(head, (Part.TEXTS,))
+        return entry.group.texts if entry is not None and here else None
 
     def load_behind(self, head: GroupHead, facts: int, parts: Collection[Part] = (Part.FACTS,)) -> None:
         """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small
@@ -122,6 +122,7 @@ class IndexCache:
         self._asked += 1
         group_id = head.group_id
         if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
+            self._too_large.add(group_id)
             return
         if group_id in self._loaders or len(self._loaders) >= _LOADERS:
             return
@@ -132,44 +133,59 @@ class IndexCache:
         self._loaders[group_id] = task
         task.add_done_callback(lambda done: self._loaded(group_id, done))
 
-    async def restore(self, group_ids: Iterable[str], parts: Collection[Part]) -> None:
-        """Bring those of the groups into memory of which these parts are in files, if a page of changes is
-        all that they lack; else they are loaded from there on. Raises StoreUnavailable."""
-        if self._kept is None:
-            return
-        for group_id in dict.fromkeys(group_ids):
-            if not self.holds(group_id, parts):
-                await self._restore(self._kept, group_id, parts)
+    async def begin(self, group_id: str, parts: Collection[Part]) -> bool:
+        """Whether these parts of a group are in memory, or will be as soon as they are used: the group is
+        small, or files hold it but for a page of changes, or there is none. What was read to tell it stays
+        for who loads the group. Raises StoreUnavailable."""
+        if self.holds(group_id, parts):
+            return True
+        if group_id in self._loaders or group_id in self._too_large:
+            return False
+        if self._settings.index_bytes < _ENTRY_BYTES:  # nothing is held
+            return False
+        head = (await self._heads(group_id)).get(group_id)
+        return head is None or await self._begun(head, parts)
 
-    async def _restore(self, kept: KeptGroups, group_id: str, parts: Collection[Part]) -> None:
-        entry = self._entries.get(group_id)
-        left = [part for part in parts if entry is None or part not in entry.looked]
-        if not 0 < await kept.nbytes(group_id, left) <= self._settings.index_bytes:
-            return
-        heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
-        if group_id not in heads:
-            return
-        entry = self._entry(group_id)
-        entry.awaited += 1
-        try:
+    async def _begun(self, head: GroupHead, parts: Collection[Part]) -> bool:
+        entry = self._entry(head.group_id)
+        with _awaited([entry]):
             async with entry.lock, self._pages(ahead=False) as pages:
-                for part in left:
-                    await self._look(entry, part)
-                    if entry.group.part(part).rev:
-                        await self._page(entry, part, heads[group_id], pages)
-        finally:
-            entry.awaited -= 1
+                for part in parts:
+                    if await self._look(entry, part):
+                        await self._page(entry, part, head, pages)
+                    elif part is Part.FACTS and not entry.group.facts.rev:
+                        await self._page(entry, part, head, pages, LOADED_AT_ONCE)
         self._account(entry)
+        small = entry.ready(Part.FACTS) and len(entry.group.facts) <= LOADED_AT_ONCE
+        return small or all(map(entry.ready, parts))
 
-    async def _look(self, entry: SharedGroup, part: Part) -> None:
-        """Begin with what a file holds of a part that is empty."""
-        if self._kept is None or part in entry.looked:
+    async def wait(self, head: GroupHead, parts: Collection[Part]) -> None:
+        """Wait until parts of a group are loaded, page by page: who needs less is answered meanwhile. Raises
+        StoreUnavailable when it takes longer than settings.search_timeout_s."""
+        if self.holds(head.group_id, parts):
             return
+        self.load_behind(head, 0, parts)
+        loader = self._loaders.get(head.group_id)
+        if loader is None:  # too many are loaded; `use` does it
+            return
+        with _awaited([self._entry(head.group_id)]):
+            done, _ = await asyncio.wait([loader], timeout=self._settings.search_timeout_s)
+        if not done:
+            raise StoreUnavailable(_NOT_READY)
+
+    async def _look(self, entry: SharedGroup, part: Part) -> bool:
+        """Begin with what a file holds of a part that is empty; whether there is one."""
+        if self._kept is None or part in entry.looked:
+            return False
         entry.looked.add(part)
-        if entry.group.part(part).rev == 0:
-            held = await self._kept.read(entry.group.group_id, part)
-            if held is not None:
-                entry.group.replace(held)
+        group_id = entry.group.group_id
+        fits = 0 < await self._kept.nbytes(group_id, [part]) <= self._settings.index_bytes
+        held = None
+        if fits and entry.group.part(part).rev == 0:
+            held = await self._kept.read(group_id, part)
+        if held is not None:
+            entry.group.replace(held)
+        return held is not None
 
     async def loaded_behind(self, group_id: str) -> None:
         """Wait until a load of the group that nobody waits for is over, if one is under way."""
@@ -209,6 +225,7 @@ class IndexCache:
 
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
+        self._too_large.discard(group_id)
         entry = self._entries.get(group_id)
         if entry is not None and not entry.lock.locked():
             self._drop(group_id)
@@ -293,13 +310,17 @@ class IndexCache:
     def _pages(self, *, ahead: bool = True) -> Pages:
         return Pages(self._store, self._settings.store_timeout_s, ahead=ahead)
 
-    async def _page(self, entry: SharedGroup, part: Part, head: GroupHead, pages: Pages) -> bool:
-        """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more."""
+    async def _page(
+        self, entry: SharedGroup, part: Part, head: GroupHead, pages: Pages, limit: int = 0
+    ) -> bool:
+        """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more.
+        0: as large as suits who waits."""
         group = entry.group
         if not group.covers(part, head.epoch, head.rev):
             held = group.part(part)
-            limit = self._settings.load_page
-            changes = await pages.after(held, limit if entry.awaited else min(limit, _BEHIND_PAGE), head)
+            most = self._settings.load_page
+            limit = limit or (most if entry.awaited else min(most, _BEHIND_PAGE))
+            changes = await pages.after(held, limit, head)
             if (held.rev or len(held)) and changes.head.epoch != held.epoch:
                 group.empty(part)
                 entry.complete.discard(part)
@@ -316,11 +337,14 @@ class IndexCache:
     async def _caught_up(self, entry: SharedGroup, part: Part) -> bool:
         """Bring a part up to what the store has now; False: the store does not know the group."""
         group_id = entry.group.group_id
-        heads = await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
+        heads = await self._heads(group_id)
         async with self._pages() as pages:
             while group_id in heads and await self._page(entry, part, heads[group_id], pages):
                 pass
         return group_id in heads
+
+    async def _heads(self, group_id: str) -> dict[str, GroupHead]:
+        return await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
 
     def _account(self, entry: SharedGroup) -> None:
         group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes
@@ -341,6 +365,18 @@ class IndexCache:
 
     def _drop(self, group_id: str) -> None:
         self._nbytes -= self._entries.pop(group_id).nbytes
+
+
+@contextmanager
+def _awaited(entries: Sequence[SharedGroup]) -> Iterator[None]:
+    """While a caller waits for groups."""
+    for entry in entries:
+        entry.awaited += 1
+    try:
+        yield
+    finally:
+        for entry in entries:
+            entry.awaited -= 1
 
 
 def _rows_of(page: Page) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -98,12 +98,6 @@ class GroupIndex(TextIndex):
         """Write facts, new or known, each once."""
         texts = [keyword_text(each.fact) for each in many]
         self._describe(self._find_by([each.fact.uuid for each in many], texts), many)
-
-    def add(self, many: Sequence[IndexedFact], counts: Sequence[tuple[Mapping[str, int], int]]) -> None:
-        """Write new facts. Of the words of each a store has counted those that a question has, out of how
-        many."""
-        rows = [self._add(each.fact.uuid, *counted) for each, counted in zip(many, counts, strict=True)]
-        self._describe(rows, many)
 
     def _describe(self, rows: Sequence[int], many: Sequence[IndexedFact]) -> None:
         """All of facts but the words."""

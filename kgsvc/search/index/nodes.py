@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,12 +12,12 @@ from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.graph import Entity
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
-from kgsvc.domain.text import normalise
 from kgsvc.search.filters import Filters
 from kgsvc.search.index.arrays import Arrays, Column, Frozen, named, part_of, united, unpickled
 from kgsvc.search.index.fact_columns import within
 from kgsvc.search.index.links import Links
 from kgsvc.search.index.text_index import Mask, TextIndex, mask_of
+from kgsvc.search.query import may_be_names
 from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity
 
 
@@ -91,9 +90,6 @@ class CommunityIndex(DatedIndex):
         return f"{name}\n{summary}"
 
 
-_WORD = re.compile(r"\w+(?:[-.]\w+)*")  # "Liz's" is "liz" and "s"
-_WORDS = 4  # of an alias that is looked for
-_QUESTION_CHARS = 1_000  # in which they are looked for
 _ALIASES = 1_000  # shown of one entity, as GetEntityNode
 
 
@@ -157,13 +153,11 @@ class NodeIndex(DatedIndex):
         self._labels.clear(row)
         self._aliases.clear(row)
 
-    def meant(self, question: str) -> list[str]:
+    def meant(self, question: str) -> tuple[str, ...]:
         """The names of entities that a question calls by an alias, in its order."""
-        words = _WORD.findall(normalise(question[:_QUESTION_CHARS]))
-        spans = (" ".join(words[at : at + size]) for at in range(len(words)) for size in range(1, _WORDS + 1))
-        called = (self.packed(self._aliases.rows_of(span)) for span in dict.fromkeys(spans))
+        called = (self.packed(self._aliases.rows_of(run)) for run in may_be_names(question))
         names = (sorted(unpack_entity(packed).entity.name for packed in each) for each in called)
-        return list(dict.fromkeys(name for each in names for name in each))
+        return tuple(dict.fromkeys(name for each in names for name in each))
 
     def fulfilling(self, filters: Filters) -> Mask:
         """Which rows fulfil `filters`: types, when they were created, what was known then."""

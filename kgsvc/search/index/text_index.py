@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.domain.text import idf, tokens_beginning, words
+from kgsvc.domain.text import words
 from kgsvc.search.index.arrays import (
     Arrays,
     Column,
@@ -25,35 +24,13 @@ from kgsvc.search.index.arrays import (
 )
 from kgsvc.search.index.bm25 import Corpus, strongest
 from kgsvc.search.index.postings import Postings, keyword_counts
-from kgsvc.search.index.topk import Ranked, best, tie_key
+from kgsvc.search.index.topk import Key, Ranked, RankList, best, tie_key
 from kgsvc.search.index.vectors import VectorColumn
 from kgsvc.search.query import Term
-from kgsvc.search.ranking.fusion import Key, RankList
 
 Mask = NDArray[np.bool_]
 MANY = 64  # new rows of a page whose words are sorted together
 _ROW_BYTES = 330  # measured: uuid, its dict entry, list slots, bytes header, share of entity ids
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """The words of a group of which an index holds some rows: their scores are those of the whole."""
-
-    texts: int
-    frequencies: Mapping[str, int]  # texts that hold a term
-    total_length: int | None = None  # terms of all texts; None: as long as those that are held
-    beginnings: frozenset[str] | None = None  # of all terms that are asked; None: any may be
-
-    def corpus(self, lengths: NDArray[np.uint32], held: int, held_length: int) -> Corpus:
-        """What lengths are compared with."""
-        texts = max(self.texts, held)
-        total = held_length * texts // held if self.total_length is None else self.total_length
-        return Corpus(lengths, texts, max(total, 1))
-
-    def worth(self, term: Term, held: int, corpus: Corpus) -> float:
-        """What a term that so many rows hold counts, beside what they make it count by themselves."""
-        true = idf(max(self.frequencies.get(term.text, 0), held), corpus.facts)
-        return term.weight * true / idf(held, corpus.facts)
 
 
 class TextIndex:
@@ -75,7 +52,6 @@ class TextIndex:
         self._total_length = 0
         self._length = Column(np.uint32)
         self._tie = Column(np.uint64)
-        self.whole: Whole | None = None  # where some rows of a group stand for all
 
     def __len__(self) -> int:
         return len(self._row_of)
@@ -162,33 +138,18 @@ class TextIndex:
     def _find_by(self, uuids: Sequence[str], texts: Sequence[str]) -> list[int]:
         """Let rows be found by the words of texts; which. What they show is written afterwards."""
         fresh = len(set(uuids)) == len(uuids) >= MANY and self._row_of.keys().isdisjoint(uuids)
-        if fresh and self.whole is None:
+        if fresh:
             return self._add_many(uuids, list(map(words, texts)))
         return list(map(self._find_one_by, uuids, texts))
 
     def _find_one_by(self, uuid: str, text: str) -> int:
         row = self._row_of.get(uuid)
         if row is None:
-            return self._add(uuid, *self._words(text))
-        known = self._text(self._packed[row])
-        if known != text:
-            self._leave(row, *self._words(known))
-            self._enter(row, *self._words(text))
-        return row
-
-    def _words(self, text: str) -> tuple[Counter[str], int]:
-        """How often each term that may be asked occurs in a text, and how many terms it has."""
-        beginnings = None if self.whole is None else self.whole.beginnings
-        if beginnings is None:
-            counts = keyword_counts(text)
-            return counts, counts.total()
-        terms, length = tokens_beginning(text, beginnings)
-        return Counter(terms), length
-
-    def _add(self, uuid: str, counts: Mapping[str, int], length: int) -> int:
-        """A new row with its words; which."""
-        row = self._new_row(uuid)
-        self._enter(row, counts, length)
+            row = self._new_row(uuid)
+            self._enter(row, keyword_counts(text))
+        elif (known := self._text(self._packed[row])) != text:
+            self._leave(row, keyword_counts(known))
+            self._enter(row, keyword_counts(text))
         return row
 
     def _add_many(self, uuids: Sequence[str], many: Sequence[bytes]) -> list[int]:
@@ -217,7 +178,7 @@ class TextIndex:
     def _remove(self, uuid: str) -> None:
         """Free the row of what is there."""
         row = self._row_of.pop(uuid)
-        self._leave(row, *self._words(self._text(self._packed[row])))
+        self._leave(row, keyword_counts(self._text(self._packed[row])))
         self._clear(row)
         self._packed[row], self._uuids[row] = b"", ""
         if self._vectors is not None:
@@ -245,15 +206,15 @@ class TextIndex:
             self._vectors.reserve(rows)
         self._make_room(rows)
 
-    def _enter(self, row: int, counts: Mapping[str, int], length: int) -> None:
+    def _enter(self, row: int, counts: Counter[str]) -> None:
         self._postings.add(row, counts)
-        self._length.data[row] = length
-        self._total_length += length
+        self._length.data[row] = counts.total()
+        self._total_length += counts.total()
 
-    def _leave(self, row: int, counts: Mapping[str, int], length: int) -> None:
+    def _leave(self, row: int, counts: Counter[str]) -> None:
         self._postings.remove(row, counts)
         self._length.data[row] = 0
-        self._total_length -= length
+        self._total_length -= counts.total()
 
     # -- searching -------------------------------------------------------------------------------------
 
@@ -284,17 +245,8 @@ class TextIndex:
 
     def by_keyword(self, terms: Sequence[Term], visible: Mask, count: int) -> list[Ranked]:
         """The best of the visible rows by BM25."""
-        found = [(self._postings.find(term.text, term.by_prefix), term) for term in terms]
-        found = [(postings, term) for postings, term in found if len(postings)]
-        if not found:
-            return []
-        lengths, whole = self._length.data[: len(visible)], self.whole
-        if whole is None:
-            corpus = Corpus(lengths, len(self), self._total_length)
-            matches = [(postings, term.weight) for postings, term in found]
-        else:
-            corpus = whole.corpus(lengths, len(self), self._total_length)
-            matches = [(postings, whole.worth(term, len(postings), corpus)) for postings, term in found]
+        matches = ((self._postings.find(term.text, term.by_prefix), term.weight) for term in terms)
+        corpus = Corpus(self._length.data[: len(visible)], len(self), self._total_length)
         rows, scores = strongest(matches, corpus, visible, count)
         return self.best(rows, np.round(scores, 9), count)
 

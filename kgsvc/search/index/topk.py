@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 _BLOCK = 16
 Ranked = tuple[float, str, int]  # minus the score, uuid, row: sorts best first
+Key = tuple[str, str]  # uuid, group_id: a uuid is unique within its group, and ties go by it first
+RankList = list[tuple[float, Key]]  # minus the score, key: sorts best first
 
 
 def edge(scores: NDArray[Any], count: int) -> float:

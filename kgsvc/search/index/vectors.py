@@ -189,7 +189,7 @@ class VectorColumn:
         kept = rough > floor - _NOISE
         rows, rough = rows[kept], rough[kept]
         rows = rows[rough >= edge(rough, count) - 2 * _NOISE]
-        exact = self._exact(rows, query.astype(np.float64))
+        exact = self._exact(rows, query)
         kept = exact > floor
         return rows[kept], exact[kept]
 
@@ -199,12 +199,12 @@ class VectorColumn:
             return _products(self._column.data[rows], query)
         return _products(self._column.data[:every], query)[rows]
 
-    def _exact(self, rows: Rows, query: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _exact(self, rows: Rows, query: Floats) -> NDArray[np.float64]:
         exact = np.empty(len(rows))
         for begin in range(0, len(rows), _CHUNK):
             some = slice(begin, begin + _CHUNK)
-            exact[some] = (self._column.data[rows[some]].astype(np.float64) * query).sum(axis=1)
-        return np.round(exact, 9)
+            exact[some] = exact_cosines(self._column.data[rows[some]], query)
+        return exact
 
     def of(self, rows: Sequence[int]) -> Floats:
         """The vectors of some rows."""
@@ -216,6 +216,14 @@ class VectorColumn:
         """Memory held."""
         codes = 0 if self._codes is None else self._codes.nbytes
         return self._column.nbytes + codes
+
+
+def exact_cosines(vectors: Floats, query: Floats) -> NDArray[np.float64]:
+    """Of unit vectors with a query, to nine digits: in double precision, row by row."""
+    if not len(vectors):
+        return np.empty(0)
+    products: NDArray[np.float64] = (vectors.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    return np.round(products, 9)
 
 
 def _products(vectors: Floats, query: Floats) -> Floats:

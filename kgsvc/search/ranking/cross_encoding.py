@@ -11,8 +11,8 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import CrossEncoder
 from kgsvc.search.index.episodes import FoundEpisode
+from kgsvc.search.index.topk import Key
 from kgsvc.search.plans import Reason
-from kgsvc.search.ranking.fusion import Key
 from kgsvc.search.results import Item
 from kgsvc.search.settings import SearchSettings
 

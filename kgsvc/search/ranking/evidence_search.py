@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.group import Group
-from kgsvc.search.index.topk import Ranked
+from kgsvc.search.index.topk import Key, Ranked, RankList
 from kgsvc.search.index.turns import Floats, Rows
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.query import with_names
@@ -31,10 +31,8 @@ from kgsvc.search.ranking.evidence import (
     rounded,
 )
 from kgsvc.search.ranking.facts import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
-from kgsvc.search.ranking.fusion import Key, RankList
 from kgsvc.search.ranking.pool import Asked, Found, united
 from kgsvc.search.ranking.texts import find_texts, measure_episodes, near_passages
-from kgsvc.search.times import named_times
 
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
@@ -119,9 +117,8 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
     """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
     looks = [_look(group, asked) for group in groups]
     scaled = _scaled(looks, asked)
-    named = named_times(asked.question)
     for look, each in zip(looks, scaled, strict=True):
-        look.episodes = weighed(look.group.texts, _of_bodies(asked), _fitting(look, each), named)
+        look.episodes = weighed(look.group.texts, _of_bodies(asked), _fitting(look, each))
     if asked.plan.scope in _BODIES:
         return united([_shown(look, asked) for look in looks], asked.candidates)
     for look in looks:

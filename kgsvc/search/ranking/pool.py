@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -11,16 +12,15 @@ from numpy.typing import NDArray
 
 from kgsvc.search.filters import Filters
 from kgsvc.search.index.text_index import TextIndex
-from kgsvc.search.index.topk import Ranked
+from kgsvc.search.index.topk import Key, Ranked, RankList
 from kgsvc.search.plans import Method, Reranker, ScopePlan
-from kgsvc.search.query import Term
-from kgsvc.search.ranking import fusion
-from kgsvc.search.ranking.fusion import Key, RankList
+from kgsvc.search.query import Term, with_names
 
 V = TypeVar("V")
 Scores = dict[Key, float]
 LIFT_HOPS = 3  # as SearchFacts
 DISTANCE_HOPS = 5  # spec 002
+RRF_K = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,12 @@ class Asked:
     origins: tuple[str, ...] = ()
     question: str = ""  # what `terms` and `vector` were made of
     typed: frozenset[str] | None = None  # entities of the types that are asked for; None: whichever
+    meant: Mapping[str, Sequence[str]] = field(default_factory=dict)  # names called by an alias, by group
+
+    def within(self, group_id: str) -> Asked:
+        """The same in one group: with the terms of the names that are meant there."""
+        names = self.meant.get(group_id)
+        return replace(self, terms=with_names(self.terms, names)) if names else self
 
     @property
     def named_origins(self) -> tuple[str, ...]:
@@ -69,8 +75,17 @@ class Found:
         return dict.fromkeys(key for found in self.lists.values() for _, key in found)
 
     def reciprocal_ranks(self) -> Scores:
-        """Fused by rank."""
-        return fusion.reciprocal_ranks([key for _, key in found] for found in self.lists.values())
+        """Fused by rank: Σ 1 / (60 + rank) over the lists that hold a key, ranks from 1."""
+        scores: Scores = {}
+        for found in self.lists.values():
+            for (_, key), gain in zip(found, _gains(len(found)), strict=True):
+                scores[key] = scores.get(key, 0.0) + gain
+        return scores
+
+
+@cache
+def _gains(ranks: int) -> tuple[float, ...]:
+    return tuple(1.0 / (RRF_K + rank) for rank in range(1, ranks + 1))
 
 
 def assembled(index: TextIndex, asked: Asked, lists: dict[Method, list[Ranked]]) -> tuple[Found, list[int]]:

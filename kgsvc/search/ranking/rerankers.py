@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.search.index.topk import Key
 from kgsvc.search.plans import Reason, Reranker, ScopePlan
-from kgsvc.search.ranking.fusion import Key, near_center
 from kgsvc.search.ranking.pool import Asked, Found, Scores
 
 Floats = NDArray[np.float64]
@@ -99,6 +99,21 @@ RERANKERS: Mapping[Reranker, Callable[[Found, Asked], Scores]] = {
     Reranker.WEIGHTED_SUM: _weighted_sum,
     Reranker.EVIDENCE: _evidence,
 }
+
+
+def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weight: float) -> dict[Key, float]:
+    """Distance rerank: (1 - w) · score / best score + w / (1 + d), the second term only where d is known.
+
+    Rounded to twelve digits, so that what is equal on paper is a tie.
+    """
+    top = max(scores.values(), default=1.0) or 1.0
+    nearness = {hops: weight / (1 + hops) for hops in set(distances.values())}
+    return {
+        key: round((1 - weight) * score / top + (nearness[distances[key]] if key in distances else 0.0), 12)
+        for key, score in scores.items()
+    }
+
+
 # By nearness to the center (design §6).
 _LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE})
 

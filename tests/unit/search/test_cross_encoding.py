@@ -11,9 +11,9 @@ from kgsvc.domain.model.graph import Entity, Episode, Source
 from kgsvc.models.protocol import Rated
 from kgsvc.search.index.episodes import FoundEpisode
 from kgsvc.search.index.nodes import FoundEntity
+from kgsvc.search.index.topk import Key
 from kgsvc.search.plans import Reason
 from kgsvc.search.ranking.cross_encoding import CHARS, CrossEncoding, fitting, passage
-from kgsvc.search.ranking.fusion import Key
 from kgsvc.search.results import Item
 from kgsvc.search.settings import SearchSettings
 from tests.unit.search.feed import fact
