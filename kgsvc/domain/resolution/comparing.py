@@ -31,6 +31,11 @@ _COMMON = frozenset(
         " january february march april may june july august september october november december"
     )
 )
+# Of events after which something is no more, or not as it was.
+_ENDING = re.compile(
+    r"(?:^|_)(?:ABANDONED|CALLED_OFF|CANCELL?ED|CLOSED|COMPLETED|DELIVERED|DIED|DISSOLVED|ENDED|EXPIRED|FINISHED"
+    r"|RETIRED|RETURNED|SCRAPPED|SOLD|STOPPED|SUBMITTED|TERMINATED|WITHDR[AE]WN?)(?:_|$)"
+)
 _JOB = re.compile(r"(?:^|_)(?:WORK|EMPLOY|MEMBER|JOB|HIRED|JOIN|BELONG|STUD|SERV)")
 _NO_WORD = re.compile("(?:19|20)[0-9]{2}|[^\x00-\x7f]")
 
@@ -164,7 +169,7 @@ def _tier_of_values(old: ComparedFact, new: ComparedFact, overlap: float) -> int
     may be told once as its deadline and once as the day that it is due, and what is called off has none."""
     if overlap >= OVERLAP:
         return 4
-    may_end = new.relation == STATUS or new.polarity is not Polarity.ASSERTS
+    may_end = _may_end(new) or new.polarity is not Polarity.ASSERTS
     return 5 if may_end and old.kind is not FactKind.EVENT else None
 
 
@@ -172,18 +177,27 @@ def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) ->
     ends = new.polarity is not Polarity.ASSERTS
     if not (old.sources | old.targets) & (new.sources | new.targets):
         return 6 if old.relation == new.relation and overlap >= STRONG_OVERLAP else None
-    lasting = FactKind.EVENT not in (old.kind, new.kind) and old.polarity is Polarity.ASSERTS
+    may_end = _may_end(new)
+    lasts = new.kind is not FactKind.EVENT or may_end
+    lasting = lasts and old.kind is not FactKind.EVENT and old.polarity is Polarity.ASSERTS
     if lasting:
         if _hangs_on(old, new):
             return 1
         in_place = bool(old.sources & new.sources) and _takes_its_place(new, old)
         with_job = _is_job(new) and _goes_with_a_job(old, new)
-        if in_place or with_job or (new.relation == STATUS and not old.is_property):
+        over = may_end and bool((old.sources | old.targets) & new.sources) and not old.is_property
+        if in_place or with_job or over:
             return 3
     # Of two relations nearly none was ever found to touch the other, unless that ends or they say much alike.
     if overlap >= (OVERLAP if ends else STRONG_OVERLAP):
         return 4
     return 5 if lasting and ends and old.sources & new.sources else None
+
+
+def _may_end(new: ComparedFact) -> bool:
+    """Whether it may tell by its relation that something is over: a status, "was called off", "was sold"."""
+    event = new.kind is FactKind.EVENT and _ENDING.search(new.relation) is not None
+    return new.relation == STATUS or event
 
 
 def _hangs_on(old: ComparedFact, new: ComparedFact) -> bool:

@@ -134,3 +134,25 @@ def test_whose_names_may_be_one() -> None:
     assert not any(
         may_be_called(*p) for p in (("Nils", "Mara Voss"), ("Tom Weber", "Ann Weber"), ("", "Ann"))
     )
+
+
+async def test_what_an_event_may_end_is_offered_to_it() -> None:
+    """A trip that is called off has no date and no destination any more; one that is booked has."""
+    chat, event = Chat(), FactKind.EVENT
+    await chat.tell(
+        ("Mara Voss", fact("Trip", "HAS_DATE", "Trip", "The trip begins on 8 November.")),
+        ("Mara Voss", fact("Trip", "LOCATED_IN", "Turin", "The trip goes to Turin.", STATE)),
+        ("Mara Voss", fact("Tom Lind", "LIKES", "Turin", "Tom Lind likes Turin.", STATE)),
+        ("Mara Voss", fact("Trip", "PLANNED", "Trip", "The trip was planned in May.", event)),
+    )
+    await chat.tell(
+        ("Mara Voss", fact("Trip", "BOOKED", "Trip", "All rooms are booked.", event)),
+        ("Mara Voss", fact("Trip", "CANCELLED", "Trip", "It was called off, too few came.", event)),
+        ("Mara Voss", fact("Trip", "SOLD_TO", "Tom Lind", "Tom Lind has bought it.", event)),
+    )
+    date, place = "The trip begins on 8 November.", "The trip goes to Turin."
+    asked = {question.fact for request in chat.model.requests for question in request.facts}
+    assert "All rooms are booked." not in asked
+    assert sorted(chat.offered("It was called off, too few came.")) == [date, place]
+    assert place in chat.offered("Tom Lind has bought it.")
+    assert "Tom Lind likes Turin." not in chat.offered("Tom Lind has bought it.")
