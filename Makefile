@@ -11,17 +11,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WITH_BUF := PATH="$(BIN):$$PATH"
 # Type stubs that the generator writes for contract files without services.
 EMPTY_STUBS := kgsvc/v1/documents_pb2_grpc.pyi kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
+STUBS := kgsvc/v1 clients/python/kgsvc_client
 CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen
 # What the contract must stay compatible with.
 AGAINST ?= .git\#branch=main
-SOURCES := kgsvc tests bench scripts
+SOURCES := kgsvc tests bench scripts clients/python/kgsvc_client clients/python/scenarios.py clients/python/bench
 ARGS ?=
 NEO4J ?=
 RESULTS := bench/results
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo serve test test-neo4j test-all mutants bench plots lint format proto proto-check \
-	proto-breaking clients-proto clients-proto-check clients requirements
+	proto-breaking clients-proto clients-proto-check client-python clients requirements
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | \
@@ -95,12 +96,13 @@ proto: $(VENV)/.dev ## Regenerate the committed Python stubs from proto/
 	@rm -f kgsvc/v1/*_pb2*
 	$(WITH_BUF) buf generate
 	@rm -f $(EMPTY_STUBS)
+	$(BIN)/python -m scripts.client_stubs
 
 proto-check: $(VENV)/.dev ## Fail when the contract is not clean or the committed Python stubs differ from it
 	$(WITH_BUF) buf format -d --exit-code
 	@$(MAKE) --no-print-directory proto
-	git diff --exit-code HEAD -- proto kgsvc/v1
-	test -z "$$(git ls-files --others --exclude-standard -- proto kgsvc/v1)"
+	git diff --exit-code HEAD -- proto $(STUBS)
+	test -z "$$(git ls-files --others --exclude-standard -- proto $(STUBS))"
 
 proto-breaking: $(VENV)/.dev ## Fail when the contract breaks callers of the one in AGAINST
 	$(WITH_BUF) buf breaking --against '$(AGAINST)'
@@ -116,6 +118,9 @@ clients-proto: $(VENV)/.dev clients/typescript/node_modules ## Regenerate the Go
 clients-proto-check: clients-proto ## Fail when the committed client stubs differ from the contract
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
 	test -z "$$(git ls-files --others --exclude-standard -- $(CLIENT_STUBS))"
+
+client-python: $(VENV)/.dev ## Build the wheel of the client for Python
+	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir clients/python/dist clients/python
 
 clients: clients/typescript/node_modules ## Build the clients' examples, for clients/run_examples.sh (needs go, npm and mvn)
 	cd clients/go && go vet ./... && go build -o bin/example ./example

@@ -28,13 +28,13 @@ from kgsvc.domain.model.graph import Episode
 from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
-from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_talk import told
+from kgsvc.search.context.composing import TOKEN_CHARS
+from kgsvc.search.context.lines import told
 from kgsvc.search.engine import Engine, EngineStore
-from kgsvc.search.episode_index import FoundEpisode
-from kgsvc.search.graph_results import GraphQuery
+from kgsvc.search.index.episodes import FoundEpisode
 from kgsvc.search.plans import RECIPES, Method, Recipe, Scope, ScopePlan
 from kgsvc.search.query import FUNCTION_WORDS
+from kgsvc.search.results import GraphQuery
 from kgsvc.search.settings import SearchSettings
 
 _TURNS = (ScopePlan(Scope.EPISODES, (Method.BM25,)),)
@@ -67,7 +67,7 @@ class Asker:
     async def ours(self, group_id: str, question: str, chars: int) -> str:
         """What `include_context` gives."""
         query = GraphQuery((group_id,), question, RECIPES[Recipe.DEFAULT], _RESULTS)
-        return told(await self._engine.context(query, await self._engine.search(query), chars))
+        return told(await self._engine.context(await self._engine.search_for_context(query), chars))
 
     async def turns(self, group_id: str, question: str, chars: int) -> str:
         """The best episodes by BM25."""

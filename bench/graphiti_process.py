@@ -23,7 +23,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from tests.support.service import REPOSITORY, environment
+from tests.support.service import environment
+from tests.support.spawning import REPOSITORY
 
 Answer = dict[str, Any]
 _RESULTS = 10

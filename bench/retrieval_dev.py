@@ -33,8 +33,8 @@ from kgsvc.models.embedding import HashingEmbedder
 from kgsvc.models.protocol import Embedder
 from kgsvc.runtime import SystemClock
 from kgsvc.search.engine import Engine, EngineStore
-from kgsvc.search.graph_results import GraphQuery, Item
 from kgsvc.search.plans import RECIPES, Recipe, Scope, ScopePlan, default_plan
+from kgsvc.search.results import GraphQuery, Item
 from kgsvc.search.settings import SearchSettings
 
 SEARCH_FACTS = "search_facts"

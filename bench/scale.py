@@ -40,8 +40,8 @@ from bench.neighbours import SMALL_FACTS, embedded_neighbours, neo4j_neighbours
 from bench.neo4j_side import Database
 from bench.vocabulary import DIMENSION, SPACE
 from bench.while_ingesting import while_ingesting
-from kgsvc.search.group import WHOLE
-from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.group import WHOLE
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.neo4j import Neo4jStore

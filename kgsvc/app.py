@@ -60,8 +60,8 @@ from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.pipeline.preparing import Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock, free_early
-from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.engine import Engine
+from kgsvc.search.index.array_files import ArrayFiles
 from kgsvc.stores.protocol import Store
 
 log = logging.getLogger(__name__)
@@ -223,16 +223,17 @@ async def _start_server(
 
 
 async def _index_files(settings: Settings) -> ArrayFiles | None:
-    """Where indexes are kept. Raises ConfigError."""
-    directory = settings.retrieval.index_dir
-    if directory is None and settings.store.kind == "embedded":
-        directory = settings.store.data_dir / "index"
-    if directory is None:
-        return None
+    """Where indexes are kept; None: nowhere, since a server that needs no data directory has none. Raises
+    ConfigError."""
+    wished = settings.retrieval.index_dir
+    directory = settings.store.data_dir / "index" if wished is None else wished
     files = ArrayFiles(directory, settings.retrieval.index_disk_bytes)
     try:
         await asyncio.to_thread(files.open)
     except OSError as error:
+        if wished is None and settings.store.kind != "embedded":
+            log.warning("search indexes are not kept in files: %s: %s", directory, error.strerror)
+            return None
         raise ConfigError(f"retrieval.index_dir: {directory} cannot be used: {error}") from error
     return files
 

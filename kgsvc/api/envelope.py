@@ -132,7 +132,7 @@ class _Envelope(Generic[R]):
         _read_head(request, check, call)
         if len(raw) > most:
             raise LimitExceeded(f"the call has {len(raw)} bytes, at most {most} are allowed")
-        check.extend(unknown_fields(request, raw))
+        check.extend(unknown_fields(request))
         if self._input_required and not request.HasField("input"):
             check.invalid("input", "is required")
             check.finish()

@@ -29,7 +29,7 @@ _SPEAKERS: Mapping[str, RoleType.ValueType] = {
 _SILENT = ("system", "developer", "tool", "function")  # instructions, and what programs answered
 _ROLES = (*_SPEAKERS, *_SILENT)  # a tuple: what is compared may be unhashable
 _TIMES = ("timestamp", "created_at", "create_time", "time")
-_STEP = timedelta(seconds=1)  # between messages that tell no time
+_STEP = timedelta(milliseconds=1)  # between messages that tell no time: so few that none is in the future
 _MS_FROM = 1e11  # a number of seconds from here on would be after the year 5000: it is milliseconds
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "items": "List items and their states.",
     "retry": "Start parked items again.",
     "delete": "Delete an episode, a document, a fact or a group.",
+    "model": "Get the model that embeds in the process.",
     "token": "Make, list and revoke credentials of callers.",
     "adopt": "Take over a graph that Graphiti wrote.",
     "health": "Say whether a service is ready.",

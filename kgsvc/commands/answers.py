@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from kgsvc.domain.errors import AnswererUnavailable, ModelUnavailable, StepError
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.protocol import Answerer, Question, Written
-from kgsvc.search.context_talk import HANDLE_CHARS, Line, citable, numbered
+from kgsvc.search.context.lines import HANDLE_CHARS, Line, citable, numbered
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
+from kgsvc.search.results import GraphQuery, ScopeAnswer
 
 _HANDLE = re.compile(r"\s{0,20}\[\s*\d[\d\s,;–-]*\]")  # models write ranges with any dash
 _MAYBE = re.compile(r"\s{0,20}(?:\[[\d\s,;–-]{0,60})?\Z")  # where a handle may have begun
@@ -131,8 +131,8 @@ class Answer:
 async def ground(search: Engine, query: GraphQuery, chars: int) -> Ground:
     """A context of at most `chars` characters, handles included. Raises NotFound (of the center),
     StoreUnavailable."""
-    found = await search.search(query)
-    return Ground(found, await search.context(query, found, chars, HANDLE_CHARS))
+    searched = await search.search_for_context(query)
+    return Ground(searched.answers, await search.context(searched, chars, HANDLE_CHARS))
 
 
 async def answered(

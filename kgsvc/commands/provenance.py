@@ -9,11 +9,11 @@ from kgsvc.commands.core import Core
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.graph import Entity, Episode, Fact
-from kgsvc.search.context_talk import Thing
-from kgsvc.search.episode_index import FoundEpisode
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import Item
-from kgsvc.search.node_index import FoundEntity
+from kgsvc.search.context.lines import Thing
+from kgsvc.search.index.episodes import FoundEpisode
+from kgsvc.search.index.nodes import FoundEntity
+from kgsvc.search.index.topk import Key
+from kgsvc.search.results import Item
 from kgsvc.stores.protocol import Anchor
 
 _READ = 16  # episodes at once: bodies may be long

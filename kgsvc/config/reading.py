@@ -20,10 +20,10 @@ from kgsvc.ontology import OntologyError, read
 
 PREFIX = "KGSVC_"
 FILE_VARIABLE = "KGSVC_CONFIG"
-# What a Kubernetes cluster sets for a service called kgsvc…, and what the tests are steered by.
+# What a Kubernetes cluster sets for a service called kgsvc…, what clients read, what steers the tests.
 _FOREIGN = re.compile(
     r"KGSVC_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)"
-    r"|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
+    r"|KGSVC_(SERVER|TOKEN|TLS_(CA|CERT|KEY|NAME))|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
 )
 _LINK = re.compile(r"(tcp|udp|sctp)://")
 

@@ -6,13 +6,13 @@ import math
 import re
 import unicodedata
 from base64 import b32encode
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import repeat
 from threading import Lock
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from Stemmer import Stemmer
 
@@ -107,15 +107,6 @@ def tokens(text: str) -> list[str]:
     return _stems(_runs(text))
 
 
-def tokens_beginning(text: str, beginnings: Collection[str]) -> tuple[list[str], int]:
-    """Those of the search terms of `text` that begin with one of these characters, and how many terms it has.
-
-    Stemming, which takes most of the time, is done for these alone: it leaves the first character of a word.
-    """
-    runs = _runs(text)
-    return _stems(run for run in runs if run[0] in beginnings), len(runs)
-
-
 def _runs(text: str) -> list[str]:
     """Latin words, not stemmed yet, and what CJK runs become."""
     folded = _folded(text)
@@ -192,6 +183,16 @@ B = 0.4  # how much long facts are held back, 0 to 1; facts are short, and 0.75 
 def idf(holding: int, facts: int) -> float:
     """What a term is worth that `holding` of a group's facts hold."""
     return math.log(1 + (facts - holding + 0.5) / (holding + 0.5))
+
+
+N = TypeVar("N")  # a number, or an array of them
+
+
+def gain(count: N, length: N) -> N:
+    """What a term of worth 1 adds by BM25 to the score of a text that holds it `count` times; its length is
+    told as a multiple of the mean. For arrays too."""
+    counts, lengths = cast(Any, count), cast(Any, length)
+    return cast(N, counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths)))
 
 
 # Words are texts as numbers that are stored and read again without looking at the text. A word is 64 bits,

@@ -82,6 +82,7 @@ def _by_end(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
 log = logging.getLogger(__name__)
 AT_ONCE = 2  # calls of one process: the pipeline's own have the rest of the model's time
 ENTITIES = 8  # of one call
+_READ = 4  # facts for each that the model is shown: a home may have begun before a hundred other things
 _GROUPS = 1_000  # that wait; what is more is asked for again later
 _WAITING = 64  # entities and items of each
 _DEADLINE_S = 300.0  # of a call and its writing: extractions may stand before it in the model's queue
@@ -197,8 +198,8 @@ class Rewriter:
         drafts: list[_Draft] = []
         for _, entity in sorted(view.by_uuid.items()):
             if is_due(entity):
-                facts = await self._store.entity_facts(group_id, entity.uuid, 2 * SOURCES, now_ms)
-                drafts.append(_Draft(entity, sources_of(facts, now_ms)))
+                facts = await self._store.entity_facts(group_id, entity.uuid, _READ * SOURCES, now_ms)
+                drafts.append(_Draft(entity, sources_of(entity.uuid, facts, now_ms)))
         return [draft for draft in drafts if has_news(draft.entity, draft.sources)]
 
     async def _retold(self, group_id: str, drafts: Sequence[_Draft]) -> Retold:

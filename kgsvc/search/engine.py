@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -21,33 +21,34 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
-from kgsvc.search.array_files import ArrayFiles
-from kgsvc.search.cold import Cold, ColdStore
-from kgsvc.search.context import composed_lines
-from kgsvc.search.context_material import material, wider
-from kgsvc.search.context_talk import MARK, Line
-from kgsvc.search.cross_encoding import CrossEncoding, Ranking, fitting
-from kgsvc.search.episode_index import unpack_episode, unpacked_bytes
-from kgsvc.search.evidence_search import find_evidence
-from kgsvc.search.fact_scope import NOWHERE, find_facts, walk
-from kgsvc.search.feed import GroupHeads
-from kgsvc.search.filters import Filters
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
-from kgsvc.search.group import WHOLE, Group, Part
-from kgsvc.search.group_index import unpack
-from kgsvc.search.index_cache import IndexCache
-from kgsvc.search.kept import KeptGroups
-from kgsvc.search.node_index import unpack_entity
+from kgsvc.search.context.composing import composed_lines
+from kgsvc.search.context.lines import MARK, Line
+from kgsvc.search.context.material import material, wider
+from kgsvc.search.filters import NONE, Filters
+from kgsvc.search.index.array_files import ArrayFiles
+from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.episodes import unpack_episode, unpacked_bytes
+from kgsvc.search.index.facts import unpack
+from kgsvc.search.index.feed import GroupHeads, in_time
+from kgsvc.search.index.group import WHOLE, Group, Part
+from kgsvc.search.index.kept import KeptGroups
+from kgsvc.search.index.nodes import unpack_entity
+from kgsvc.search.index.topk import Key
 from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
-from kgsvc.search.pool import Asked, Found, united
-from kgsvc.search.query import QueryVectors, Term, parse
-from kgsvc.search.rank import in_force, ranked
+from kgsvc.search.query import QueryVectors, Term, may_be_names, names_meant, parse
+from kgsvc.search.ranking.cross_encoding import CrossEncoding, Ranking, fitting
+from kgsvc.search.ranking.evidence_search import find_evidence
+from kgsvc.search.ranking.facts import NOWHERE, find_facts, walk
+from kgsvc.search.ranking.pool import Asked, Found, united
+from kgsvc.search.ranking.rerankers import in_force, ranked
+from kgsvc.search.ranking.stored import found_in_store, of_store
+from kgsvc.search.ranking.texts import find_texts, origins_found
+from kgsvc.search.results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
-from kgsvc.search.text_scopes import find_texts, origins_found
+from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
-from kgsvc.stores.search_protocol import ProofStore, SearchStore
+from kgsvc.stores.search_protocol import ColdSearchStore, FactCandidates, FactsAsked, ProofStore, SearchStore
 
 T = TypeVar("T")
 Shown = Callable[[Key], Item | None]
@@ -58,14 +59,15 @@ _UNPACK: dict[Scope, Callable[[Any], Item]] = {
     Scope.EPISODES: unpack_episode,
     Scope.CHUNKS: unpack_episode,
 }
-_BESIDE_FACTS = frozenset({Scope.NODES, Scope.COMMUNITIES, Scope.CHUNKS})  # with vectors of their own
 _BODIES = frozenset({Scope.EPISODES, Scope.CHUNKS})
+# What a store that has found facts leaves to do: the others compare vectors, walk or count.
+_FUSING = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE, Reranker.CROSS_ENCODER})
 _COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
 _DEFAULT = default_plan(Scope.FACTS)
 _SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
 
 
-class EngineStore(GraphStore, SearchStore, ColdStore, ProofStore, Protocol):
+class EngineStore(GraphStore, SearchStore, ColdSearchStore, CommunityStore, ProofStore, Protocol):
     """Where names are looked up, indexes are fed from, and what is not in memory is found."""
 
 
@@ -78,8 +80,18 @@ class _Prepared:
     now_ms: int
     parts: tuple[Part, ...]
     heads: list[GroupHead]  # of groups in memory, or to be loaded now
-    cold: list[Group]
+    stored: list[FactCandidates]  # of the others
     heavy: bool
+    meant: Mapping[str, Sequence[str]]  # names that the question calls by an alias, by group
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search and what it found, for a context to be made of it."""
+
+    query: GraphQuery
+    answers: list[ScopeAnswer]
+    prepared: _Prepared
 
 
 class Engine:
@@ -106,9 +118,9 @@ class Engine:
         self._vectors = QueryVectors(embedder, settings)
         self._min_cosine = embedder.min_cosine if embedder else 0.0
         space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
+        self._space = space
         self._kept = None if files is None else KeptGroups(files, store, space, dimension)
         self.indexes = IndexCache(store, settings, space, dimension, kept=self._kept)
-        self.cold = Cold(store, self.indexes, settings)
         self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
@@ -117,8 +129,16 @@ class Engine:
         Raises NotFound (a center or origin that no group has, naming the field), LimitExceeded (the bodies
         of episodes are too much for one response), StoreUnavailable.
         """
+        return (await self._searched(query, query.plans)).answers
+
+    async def search_for_context(self, query: GraphQuery) -> Searched:
+        """`search`, with what `context` needs."""
+        return await self._searched(query, (*query.plans, default_plan(Scope.EPISODES)))
+
+    async def _searched(self, query: GraphQuery, plans: Sequence[ScopePlan]) -> Searched:
         await self.require(query.group_ids, query.center, query.origins)
-        return await self._answers(query, await self._prepared(query, query.plans))
+        prepared = await self._prepared(query, plans)
+        return Searched(query, await self._answers(query, prepared), prepared)
 
     async def facts(
         self,
@@ -138,19 +158,16 @@ class Engine:
         (answer,) = await self._answers(query, await self._prepared(query, query.plans, now_ms))
         return [Hit(hit.item, hit.score) for hit in answer.hits if isinstance(hit.item, Fact)]
 
-    async def context(
-        self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int, mark_chars: int = len(MARK)
-    ) -> list[Line]:
-        """The lines of a text of at most `chars` characters to answer from (kgsvc.search.context): what
-        `search` found, what belongs to it, and the episodes that bear on the question. Before each line that
-        is no heading there is room for `mark_chars` characters. Raises StoreUnavailable."""
-        wanted = wider(query, chars, self._clock.now_ms())
-        prepared = await self._prepared(query, (*query.plans, default_plan(Scope.EPISODES)))
+    async def context(self, searched: Searched, chars: int, mark_chars: int = len(MARK)) -> list[Line]:
+        """The lines of a text of at most `chars` characters to answer from (kgsvc.search.context): what was
+        found, what belongs to it, and the episodes that bear on the question. Before each line that is no
+        heading there is room for `mark_chars` characters. Raises StoreUnavailable."""
+        query, prepared = searched.query, searched.prepared
+        wanted = wider(query, chars, prepared.now_ms)
         more = await asyncio.gather(*(self._answers(each, prepared) for each in wanted))
         beside = [answer for answers in more for answer in answers]
-        known = await material(
-            partial(self._use, prepared), found, beside, prepared.terms, query.filters.known_at_ms
-        )
+        use = partial(self._use, prepared)
+        known = await material(use, searched.answers, beside, prepared.terms, query.filters.known_at_ms)
         return await offload(chars / CONTEXT_CHARS, composed_lines, known, chars, mark_chars)
 
     async def require(
@@ -179,7 +196,12 @@ class Engine:
         try:
             busiest = sorted(await self.heads(group_ids), key=lambda head: (-head.rev, head.group_id))
             for head in busiest[: self._settings.warm_groups]:
-                await self.cold.warm(head.group_id, self._clock.now_ms())
+                found = await self._candidates(
+                    head.group_id, FactsAsked((), (), None, "", self._clock.now_ms(), 1)
+                )
+                if found is not None:
+                    self.indexes.load_behind(head, found.facts, WHOLE)
+                    await self.indexes.loaded_behind(head.group_id)
         except StoreUnavailable as error:
             _log.warning("groups were not loaded at the start: %s", error)
 
@@ -217,22 +239,66 @@ class Engine:
             [],
             [],
             len(text) > QUERY_CHARS,
+            {},
         )
-        cold = await self.cold.groups(query.group_ids, self._asked(query, plans[0], prepared), prepared.parts)
-        heads = await self.heads([each for each in query.group_ids if each not in cold])
-        return replace(prepared, heads=heads, cold=list(cold.values()))
+        asked = [self._asked(query, plan, prepared) for plan in plans]
+        stored: list[FactCandidates] = []
+        meant: dict[str, Sequence[str]] = {}
+        if all(map(_told_by_stores, asked)):
+            reading = (self._stored(each, asked[0], parts, meant) for each in query.group_ids)
+            stored = [found for found in await asyncio.gather(*reading) if found is not None]
+        apart = {found.head.group_id for found in stored}
+        heads = await self.heads([each for each in query.group_ids if each not in apart])
+        await asyncio.gather(*(self.indexes.wait(head, prepared.parts) for head in heads))
+        if any(map(_by_words_of_facts, plans)):
+            runs = may_be_names(text)
+            for head in heads:
+                meant[head.group_id] = await self._meant(head, text, runs)
+        return replace(prepared, heads=heads, stored=stored, meant=meant)
+
+    async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
+        """The names of entities that a question calls by an alias."""
+        texts = self.indexes.texts(head)
+        if texts is not None:
+            return texts.nodes.meant(text)
+        return await self._named(head.group_id, runs)
+
+    async def _named(self, group_id: str, runs: Sequence[str]) -> Sequence[str]:
+        reading = self._store.names(group_id, runs)
+        return names_meant(await in_time(reading, self._settings.store_timeout_s), runs)
+
+    async def _stored(
+        self, group_id: str, asked: Asked, parts: Collection[Part], meant: dict[str, Sequence[str]]
+    ) -> FactCandidates | None:
+        """What the store finds in a group that is not in memory, while the group is loaded behind the answer;
+        the names that the question means there become part of `meant`. None: the group is in memory in a
+        moment, or the store cannot search it."""
+        if await self.indexes.begin(group_id, parts):
+            return None
+        with self.indexes.serving():
+            meant[group_id] = await self._named(group_id, may_be_names(asked.question))
+            wanted = replace(asked, meant=meant).within(group_id)
+            found = await self._candidates(group_id, of_store(wanted, self._space))
+        if found is not None:
+            self.indexes.load_behind(found.head, found.facts, parts)
+        return found
+
+    async def _candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
+        reading = self._store.search_candidates(group_id, asked)
+        return await in_time(reading, self._settings.store_timeout_s)
 
     async def _use(self, prepared: _Prepared, work: Callable[[list[Group]], T]) -> T:
-        """Run `work` on all groups of a search."""
-        heads, cold = prepared.heads, prepared.cold
-        if not heads:
-            return await offload(2 if cold else 0, work, cold)
-        both = (lambda groups: work([*cold, *groups])) if cold else work
-        return await self.indexes.use(heads, both, prepared.heavy, prepared.parts)
+        """Run `work` on all groups of a search that are in memory."""
+        heavy = prepared.heavy or bool(prepared.stored)
+        if not prepared.heads:
+            return await offload(2 if heavy else 0, work, [])
+        return await self.indexes.use(prepared.heads, work, heavy, prepared.parts)
 
     async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
         asked = [self._asked(query, plan, prepared) for plan in query.plans]
-        found = await self._use(prepared, lambda groups: [_find(groups, each) for each in asked])
+        found = await self._use(
+            prepared, lambda groups: [_find(groups, prepared.stored, each) for each in asked]
+        )
         if len(asked) == 1:
             return [await self._answer(query, asked[0], found[0], prepared)]
         return await asyncio.gather(
@@ -258,15 +324,16 @@ class Engine:
             raise LimitExceeded(says, [Violation("max_results", says)])
         shown = await self._shown(plan.scope, found, keys)
         hits = await offload(size / RESULT_BYTES, _hits, found, kept, shown)
-        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.cold))
+        return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.stored))
 
     def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> Asked:
         filters = of_question(query.filters, query.text) if plan == _DEFAULT else query.filters
-        unread = prepared.cold and plan.scope in _BESIDE_FACTS  # these vectors are not read then
+        if prepared.stored and plan.reranker is Reranker.EVIDENCE:
+            plan = replace(plan, reranker=Reranker.RRF)
         return Asked(
             plan,
             prepared.terms,
-            None if unread else prepared.vector,
+            prepared.vector,
             self._min_cosine,
             filters,
             prepared.now_ms,
@@ -275,6 +342,7 @@ class Engine:
             query.center,
             query.origins,
             query.text,
+            meant=prepared.meant,
         )
 
     async def _rated(
@@ -329,12 +397,21 @@ def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tup
 # -- what a plan looks at ----------------------------------------------------------------------------------
 
 
-def _find(groups: Sequence[Group], asked: Asked) -> Found:
+def _find(groups: Sequence[Group], stored: Sequence[FactCandidates], asked: Asked) -> Found:
     """The candidates of all groups together."""
     if asked.plan.reranker is Reranker.EVIDENCE:
         return find_evidence(groups, asked)
     one = _facts if asked.plan.scope is Scope.FACTS else _texts
-    return united([one(group, asked) for group in groups], asked.candidates)
+    parts = [one(group, asked) for group in groups]
+    parts += [found_in_store(each, asked.within(each.head.group_id)) for each in stored]
+    return united(parts, asked.candidates)
+
+
+def _told_by_stores(asked: Asked) -> bool:
+    """Whether stores can find this: facts that hold now, by words and by vector. All else is loaded first."""
+    plan, filters = asked.plan, replace(asked.filters, holding_now=False)
+    fused = plan.reranker in _FUSING and Method.BFS not in plan.methods
+    return plan.scope is Scope.FACTS and fused and filters == NONE and asked.center is None
 
 
 def _needed(plan: ScopePlan, filters: Filters, centered: bool) -> tuple[Part, ...]:
@@ -346,8 +423,15 @@ def _needed(plan: ScopePlan, filters: Filters, centered: bool) -> tuple[Part, ..
     return WHOLE if centered or Method.BFS in plan.methods else (Part.TEXTS,)
 
 
+def _by_words_of_facts(plan: ScopePlan) -> bool:
+    """Whether facts are found by words, of which evidence asks by itself."""
+    return (
+        plan.scope is Scope.FACTS and Method.BM25 in plan.methods and plan.reranker is not Reranker.EVIDENCE
+    )
+
+
 def _facts(group: Group, asked: Asked) -> Found:
-    types = asked.filters.entity_types
+    asked, types = asked.within(group.group_id), asked.filters.entity_types
     if types:
         asked = replace(asked, typed=group.texts.nodes.of_types(types))
     return find_facts(group.facts, asked)

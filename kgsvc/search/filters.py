@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgsvc.search.evidence_times import Named
+from kgsvc.search.times import Named
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kgsvc.search.evidence_times import named_times
 from kgsvc.search.filters import Filters
+from kgsvc.search.times import named_times
 
 _CHARS = 1_000  # of a question that are looked at
 _WORD = re.compile(r"[^\W\d_]+(?:['’]t)?")

@@ -44,7 +44,7 @@ class Reason(StrEnum):
 
     NO_EMBEDDING = "no_embedding"  # MMR compares embeddings, and the query has none
     NO_MODEL = "no_model"
-    TIMEOUT = "timeout"  # the model did not answer in time (kgsvc.search.cross_encoding)
+    TIMEOUT = "timeout"  # the model did not answer in time (kgsvc.search.ranking.cross_encoding)
     MODEL_FAILED = "model_failed"
     ANSWER_REJECTED = "answer_rejected"  # the model declined, or did not give each one score from 0 to 100
 

@@ -16,9 +16,7 @@ class SearchSettings:
     distance_weight: Annotated[float, Range(0, 1)] = 0.3  # w: share of graph distance in the score
     candidates: Annotated[int, Fixed] = 200  # length of each rank list before fusion
     index_bytes: int = 512 * MIB  # of all group indexes together; the least recently used go first
-    index_dir: Path | None = (
-        None  # where they are kept in files; None: beside the embedded store, else nowhere
-    )
+    index_dir: Path | None = None  # where they are kept in files; None: `index` in the data directory
     index_disk_bytes: int = 8 * 1024 * MIB  # of these files; those used longest ago go first
     warm_groups: Annotated[int, FROM_ZERO] = 2  # the busiest, which are loaded when a server starts
     load_page: Annotated[int, Fixed] = 2_000  # facts asked of the store at once by who waits for them

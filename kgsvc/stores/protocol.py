@@ -320,6 +320,10 @@ class AdminStore(Protocol):
         finishes an interrupted one. That commit also notes for the erasure how many rows of each kind
         (erasures.GROUP_COUNTS) there were. An unknown group is fine."""
 
+    async def forget_group(self, group_id: str) -> None:
+        """Remove the record that stays of a deleted group, if it is empty. Its epochs then begin anew, so
+        that nobody else may work on it."""
+
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
 

@@ -17,7 +17,7 @@ from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.shared import OFFLINE
 from tests.support.client import Client, message
-from tests.support.service import REPOSITORY
+from tests.support.spawning import REPOSITORY
 from tests.support.store_spec import StoreSpec, dumped
 from tests.support.telling import ms_of
 

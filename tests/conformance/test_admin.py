@@ -135,6 +135,22 @@ async def test_other_groups_are_untouched(g: Scratch) -> None:
     assert await g.store.renew([lease]) == [other.id]
 
 
+async def test_an_empty_group_is_forgotten_and_no_other(g: Scratch) -> None:
+    """The record of a deleted group goes when asked, and the group can be filled anew; a group
+    with content stays."""
+    await _fill(g)
+    await g.store.forget_group(g.id)
+    assert "n-ada" in {each.uuid for each in (await g.store.dump(g.id)).entities}
+    await g.store.delete_group(g.id, LATER)
+    assert list(await g.store.heads([g.id])) == [g.id]
+    for group_id in (g.id, g.sibling(3).id):
+        await g.store.forget_group(group_id)
+        assert await g.store.heads([group_id]) == {}
+    await g.pair()
+    assert (await g.head()).epoch == 0
+    assert g.id in await g.store.group_ids()
+
+
 async def test_deleting_twice_or_nothing_is_fine(g: Scratch) -> None:
     """An unknown group, an empty one and one deleted before are fine."""
     await g.store.delete_group(g.sibling(3).id, LATER)

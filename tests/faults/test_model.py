@@ -13,7 +13,8 @@ from kgsvc.v1 import types_pb2 as typ
 from tests.faults.conversations import bodies_shown, employed
 from tests.support.client import Client, completed, episode
 from tests.support.model_process import ModelProcess
-from tests.support.service import REPOSITORY, Service, environment
+from tests.support.service import Service, environment
+from tests.support.spawning import REPOSITORY
 from tests.support.store_spec import StoreSpec, dumped
 
 AT_MS = 1_717_000_000_000

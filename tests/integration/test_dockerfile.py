@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from scripts.neo4j_server import free_port
-from tests.support.service import REPOSITORY
+from tests.support.spawning import REPOSITORY
 
 ROOTS = ("/opt/kgsvc", "/src", "/data")
 STEP_S = 240.0

@@ -15,11 +15,11 @@ import pytest
 import pytest_asyncio
 
 from kgsvc.domain.model.graph import Fact
-from kgsvc.search.array_files import ArrayFiles
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import GraphQuery, Item, ScopeAnswer
-from kgsvc.search.group import WHOLE
+from kgsvc.search.index.array_files import ArrayFiles
+from kgsvc.search.index.group import WHOLE
 from kgsvc.search.plans import RECIPES, Recipe
+from kgsvc.search.results import GraphQuery, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.integration.ranking_corpus import QUERIES, ByLength, WordVectors, asked, fill
@@ -50,7 +50,8 @@ async def _from_files(store: Store, groups: tuple[str, str], directory: Path) ->
     await before.close()
     assert len(await asyncio.to_thread(files.files)) == 4
     made = _engine(store, files)
-    await made.indexes.restore(groups, WHOLE)
+    for group_id in groups:
+        assert await made.indexes.begin(group_id, WHOLE)
     assert all(made.indexes.holds(group_id, WHOLE) for group_id in groups)
     return made
 

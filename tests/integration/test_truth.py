@@ -2,6 +2,7 @@
 that judges as described and, where a case says so, without one."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -430,3 +431,38 @@ async def test_an_announced_end_of_what_nobody_told_before_is_called_off(
     assert judge.offered[stays.text] == [leaves.text]
     assert await world.holding() == ["Maya stays at Clinic"]
     assert await world.holding("2024-06-01") == ["Maya stays at Clinic"]
+
+
+@pytest.mark.parametrize("cut", range(5))
+async def test_what_went_on_although_its_end_was_announced_is_replaced_later(
+    any_store: Store, group: str, cut: int
+) -> None:
+    """A move that is put off, and comes a week later; told in one commit or in two."""
+
+    def lives(day: str, text: str, home: str, **more: Any) -> Saying:
+        return Saying(day, text, "LIVES_IN", home, **more)
+
+    moves = lives("2024-03-01", "Maya moves to Linz on 11 April", "Linz", valid="2024-04-11")
+    leaves = lives("2024-03-01", "Maya leaves Graz on 11 April", "Graz", valid="2024-04-11", polarity=ENDS)
+    stays = lives("2024-04-09", "Maya still lives in Graz", "Graz", verdicts={leaves.text: "goes_on"})
+    not_yet = lives(
+        "2024-04-09",
+        "Maya does not move on 11 April",
+        "Linz",
+        polarity=DENIES,
+        verdicts={moves.text: "untrue"},
+    )
+    verdicts = {moves.text: "moved", stays.text: "replaced"}
+    moved = lives(
+        "2024-04-20", "Maya moved to Linz on 18 April", "Linz", valid="2024-04-18", verdicts=verdicts
+    )
+    told = [moves, leaves, not_yet, stays, moved]
+    world = World(any_store, group, Judge())
+    for part in filter(None, (told[:cut], told[cut:])):
+        await world.tell_at_once(*part)
+    assert await world.rows() == [
+        (not_yet.text, "2024-04-09", "2024-04-18", "superseded"),
+        (stays.text, "2024-04-09", "2024-04-18", "superseded"),
+        (moves.text, "2024-04-11", None, "retracted"),
+        (moved.text, "2024-04-18", None, None),
+    ]

@@ -33,8 +33,8 @@ from kgsvc.domain.names.splitting import (
     reserved,
     split_facts,
 )
-from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.filters import Filters
+from kgsvc.search.index.fact_columns import FactColumns
 from tests.property.test_order import Graph
 
 PEOPLE = [f"Person {n}" for n in range(9)]

@@ -3,11 +3,17 @@
 from collections.abc import Iterable
 
 from kgsvc.domain.model.delta import GraphDelta
-from kgsvc.domain.model.graph import ENDED, Entity, Evidence, Fact, FactKind
+from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, Entity, Evidence, Fact, FactKind
 from kgsvc.domain.model.keys import fact_key, slot_of
 
 NOW = 1_000
 FALCON = "n1"
+MENDED = [  # what `former_values` are to say after the migration
+    ("Falcon cost 60 until May.", EARLIEST_MS, 50, None),
+    ("Falcon was in review until July.", EARLIEST_MS, 70, None),
+    ("Falcon costs 75.", 50, None, None),
+    ("Falcon is done.", 70, None, None),
+]
 
 
 def former_price(group: str) -> Fact:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.service import REPOSITORY
+from tests.support.spawning import REPOSITORY
 
 
 def local_model() -> Path:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.service import REPOSITORY, environment
+from tests.support.service import environment
+from tests.support.spawning import REPOSITORY
 
 DIMENSION = 64
 _CALL_S = 30.0

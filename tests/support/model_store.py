@@ -184,6 +184,10 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
             item.warnings = ()
         self._activity += 1
 
+    async def forget_group(self, group_id: str) -> None:
+        if group_id not in await self.group_ids():
+            self._groups.pop(group_id, None)
+
     async def group_ids(self) -> list[str]:
         with_content = {n for n, g in self._groups.items() if g.items or g.entities or g.ontology is not None}
         return sorted(with_content)

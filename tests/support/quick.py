@@ -9,7 +9,7 @@ from tests.support.neo4j_fixture import NEO4J_LABELS
 TESTS = Path(__file__).resolve().parents[1]
 # A folder, a file or a test below tests/. Of what both name, the longer name decides.
 QUICK = (
-    "unit", "conformance", "property", "acceptance",
+    "unit", "conformance", "property", "acceptance", "clients",
     "integration/api", "integration/embedded", "integration/jobs",
     "integration/test_collection.py", "integration/test_rankings.py", "integration/test_truth.py",
     "integration/test_values.py", "integration/cli/test_own_processes.py::test_the_demo",

@@ -18,8 +18,8 @@ from kgsvc.domain.resolution.decisions import (
 from kgsvc.models.protocol import Resolved
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem, Stage
-from kgsvc.search.fact_columns import FactColumns
 from kgsvc.search.filters import Filters
+from kgsvc.search.index.fact_columns import FactColumns
 from kgsvc.stores.protocol import Store
 from tests.support.clock import SetClock
 from tests.support.samples import HUGE, MANY, NOW, accepted, episode, leased

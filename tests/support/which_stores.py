@@ -49,6 +49,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "acceptance/test_streaming.py::test_a_refused_item_is_told_in_band_and_does_not_end_the_stream": ONCE,
     "integration/test_digest_key.py": ONCE,
     "integration/test_hostile_documents.py": ONCE,
+    "clients": NEWEST,
     "faults": NEWEST,
     "faults/test_kill9.py": EVERY,
     "integration": NEWEST,

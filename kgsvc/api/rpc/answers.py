@@ -11,7 +11,7 @@ from kgsvc.api.calls import current_call
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Outputs, Rpcs, ServerStream
 from kgsvc.api.rpc.queries import read_filters, read_recipe
-from kgsvc.api.rpc.search import hits_of, provenance_message, room_of, run_message, texts_of, timed
+from kgsvc.api.rpc.search import provenance_message, room_of, run_message, texts_of
 from kgsvc.commands.answers import Answer, Cited, Ground, answered, ground
 from kgsvc.commands.core import Core
 from kgsvc.commands.provenance import (
@@ -22,15 +22,16 @@ from kgsvc.commands.provenance import (
     source_texts,
     sources_of,
 )
+from kgsvc.commands.search import hits_of, timed
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
 from kgsvc.models.protocol import Answerer
-from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_talk import Thing, citable
+from kgsvc.search.context.composing import TOKEN_CHARS
+from kgsvc.search.context.lines import Thing, citable
 from kgsvc.search.engine import Engine
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import GraphQuery
+from kgsvc.search.index.topk import Key
+from kgsvc.search.results import GraphQuery
 from kgsvc.v1 import retrieval_pb2
 
 _NO_MODEL = "must be set: this service has no model that writes answers"

@@ -12,7 +12,6 @@ from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.search import plans
 from kgsvc.search.filters import NONE, Filters, Span
-from kgsvc.search.graph_results import GraphQuery
 from kgsvc.search.plans import (
     MAX_DEPTH,
     RECIPES,
@@ -23,6 +22,7 @@ from kgsvc.search.plans import (
     ScopePlan,
     default_plan,
 )
+from kgsvc.search.results import GraphQuery
 from kgsvc.v1 import retrieval_pb2
 
 _pb = retrieval_pb2

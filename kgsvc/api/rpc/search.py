@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from google.protobuf.message import Message
@@ -14,18 +13,17 @@ from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.rpc.queries import read_context_tokens, read_fact_bounds, read_query
 from kgsvc.commands.core import Core
-from kgsvc.commands.provenance import Provenance, Room, SourceText, placed, provenance
+from kgsvc.commands.provenance import Provenance, SourceText
+from kgsvc.commands.search import Wanted, facts_provenance, search_facts, search_graph
 from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, RoleType
-from kgsvc.search.context import TOKEN_CHARS
-from kgsvc.search.context_talk import told
 from kgsvc.search.engine import Engine
-from kgsvc.search.episode_index import FoundEpisode
-from kgsvc.search.graph_results import GraphHit, Hit, Item, ScopeAnswer
-from kgsvc.search.node_index import FoundEntity
+from kgsvc.search.index.episodes import FoundEpisode
+from kgsvc.search.index.nodes import FoundEntity
 from kgsvc.search.plans import Method, Reason, Reranker, Scope
+from kgsvc.search.results import GraphHit, Hit, ScopeAnswer
 from kgsvc.v1 import retrieval_pb2, types_pb2
 
 _pb = retrieval_pb2
@@ -34,7 +32,6 @@ _METHOD_NUMBERS = mapping.enum_numbers(_pb.SearchMethod, "SEARCH_METHOD_", Metho
 _RERANKER_NUMBERS = mapping.enum_numbers(_pb.Reranker, "RERANKER_", Reranker)
 _REASON_NUMBERS = mapping.enum_numbers(_pb.RerankerReason, "RERANKER_REASON_", Reason)
 _ENVELOPE_BYTES = 1_024  # of a response without its output
-_CHARACTER_BYTES = 4  # at most
 
 
 class SearchRpcs:
@@ -55,9 +52,7 @@ class SearchRpcs:
         max_facts, center = read_fact_bounds(sent, check)
 
         async def run() -> Reply:
-            with timed(self._core):
-                await self._search.require(group_ids, center)
-                hits = await self._search.facts(group_ids, query, max_facts, center)
+            hits = await search_facts(self._core, self._search, group_ids, query, max_facts, center)
             return Reply(retrieval_pb2.SearchFactsOutput(facts=fact_results(hits)))
 
         return run
@@ -70,49 +65,54 @@ class SearchRpcs:
         most = check.limits.query
 
         async def run() -> Reply:
-            with timed(self._core):
-                await self._search.require([group_id], center)
-                hits = await self._search.facts([group_id], memory_query(lines, most), max_facts, center)
+            asked = memory_query(lines, most)
+            hits = await search_facts(self._core, self._search, [group_id], asked, max_facts, center)
             output = retrieval_pb2.GetMemoryOutput(facts=fact_results(hits))
             if sent.include_provenance:
-                found, room = ((hit.fact, hit.score) for hit in hits), Room(room_of(self._core, output))
-                output.provenance.CopyFrom(provenance_message(await provenance(self._core, found, room)))
+                sources = await facts_provenance(self._core, hits, room_of(self._core, output))
+                output.provenance.CopyFrom(provenance_message(sources))
             return Reply(output)
 
         return run
 
     def _search_graph(self, sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> Operation:
-        query, scores = read_query(sent, check), sent.include_scores
-        tokens = read_context_tokens(sent, check)
+        wanted = Wanted(read_query(sent, check), read_context_tokens(sent, check), sent.include_provenance)
 
         async def run() -> Reply:
-            with timed(self._core):
-                results = await self._search.search(replace(query, ends_s=current_call.get().ends_s))
-            output = _output(results, scores, query.filters.known_at_ms)
-            output.chunks.extend(await self._chunks(results, scores))
-            if tokens is not None:
-                chars = min(tokens * TOKEN_CHARS, room_of(self._core, output) // _CHARACTER_BYTES)
-                output.context = told(await self._search.context(query, results, chars))
-            if sent.include_provenance:
-                known_at_ms, room = query.filters.known_at_ms, Room(room_of(self._core, output))
-                told_of = await provenance(self._core, hits_of(results), room, known_at_ms)
-                output.provenance.CopyFrom(provenance_message(told_of))
-            return Reply(output)
+            query = replace(wanted.query, ends_s=current_call.get().ends_s)
+            filling = _Filling(self._core, sent.include_scores, query.filters.known_at_ms)
+            await search_graph(self._core, self._search, replace(wanted, query=query), filling)
+            return Reply(filling.output)
 
         return run
 
-    async def _chunks(self, results: Sequence[ScopeAnswer], scores: bool) -> list[retrieval_pb2.ChunkHit]:
-        """The chunks among the results with where they stand; without those erased meanwhile."""
-        hits = [hit for answer in results if answer.scope is Scope.CHUNKS for hit in answer.hits]
-        episodes = [hit.item.episode for hit in hits if isinstance(hit.item, FoundEpisode)]
-        told = await placed(self._core, episodes) if episodes else []
-        return [
-            retrieval_pb2.ChunkHit(
-                chunk=first_place(source), score=hit.score, found_by=_found_by(hit, scores)
-            )
-            for source, hit in zip(told, hits, strict=True)
-            if source.document is not None
-        ]
+
+class _Filling:
+    """The output of SearchGraph, as far as it is known."""
+
+    def __init__(self, core: Core, scores: bool, known_at_ms: int | None) -> None:
+        self.output = retrieval_pb2.SearchGraphOutput()
+        self._core = core
+        self._scores = scores
+        self._known_at_ms = known_at_ms
+
+    @property
+    def room(self) -> int:
+        return room_of(self._core, self.output)
+
+    def take_results(
+        self, answers: Sequence[ScopeAnswer], chunks: Sequence[tuple[SourceText, GraphHit]]
+    ) -> None:
+        self.output = _output(answers, self._scores, self._known_at_ms)
+        for source, hit in chunks:
+            by = _found_by(hit, self._scores)
+            self.output.chunks.add(chunk=first_place(source), score=hit.score, found_by=by)
+
+    def take_context(self, context: str) -> None:
+        self.output.context = context
+
+    def take_provenance(self, sources: Provenance) -> None:
+        self.output.provenance.CopyFrom(provenance_message(sources))
 
 
 def _line(check: RequestCheck, path: str, message: types_pb2.MemoryMessage) -> str:
@@ -141,19 +141,6 @@ def memory_query(lines: Iterable[str], most: int) -> str:
 def room_of(core: Core, output: Message) -> int:
     """How many bytes a response with `output` has left."""
     return max(0, core.limits.response_bytes - _ENVELOPE_BYTES - output.ByteSize())
-
-
-def hits_of(answers: Sequence[ScopeAnswer]) -> Iterator[tuple[Item, float]]:
-    """What was found, with its scores, scope by scope, the best first."""
-    return ((hit.item, hit.score) for answer in answers for hit in answer.hits)
-
-
-@contextmanager
-def timed(core: Core) -> Iterator[None]:
-    """Observe the time of a search that succeeds."""
-    started = core.clock.monotonic()
-    yield
-    core.metrics.search_latency.observe((core.clock.monotonic() - started) * 1_000)
 
 
 def fact_results(hits: Sequence[Hit]) -> list[types_pb2.FactResult]:

@@ -253,7 +253,7 @@ def _streamed(core: Core, sequence: int, raw: bytes) -> StreamedItem:
         request_id = core.new_id()
     check.request_id = request_id
     check.text("client_ref", request.client_ref, _REF_CHARS)
-    check.extend(unknown_fields(request, raw))
+    check.extend(unknown_fields(request))
     group_id = check.writable_group_id("group_id", request.group_id)
     current_caller.get().require(check.groups)
     item = _item(request, check, len(raw))
@@ -344,7 +344,7 @@ class _Gathering:
         """Take in a part. What is wrong with it is said with the answer."""
         self._parts += 1
         if len(self.check.violations) < _REF_CHARS:
-            self.check.extend(unknown_fields(part, raw))
+            self.check.extend(unknown_fields(part))
         if self._parts > 1 and part.HasField("document"):
             self.check.invalid("document", "began again before the last part")
         begun = part.document.text.encode() if self._is_text else part.document.data

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from kgsvc.domain.model.graph import Entity, Fact, Rewriting, SummaryPart
+from kgsvc.domain.facts.slots import relation_of
+from kgsvc.domain.model.graph import ENDED, Entity, Fact, FactKind, Polarity, Rewriting, SummaryPart
 from kgsvc.domain.model.keys import ASSERTED, digest, stamped_ms
 from kgsvc.domain.text import normalise
 
@@ -62,6 +63,11 @@ def recomposed(entity: Entity, changed: Iterable[Fact], removed: Collection[str]
         parts.pop(fact.uuid, None)
         if holds(fact, now_ms):
             parts[fact.uuid] = part_of(fact)
+        else:
+            for told in fact.evidence:
+                if told.stated_invalid_ms is None and told.says != ENDED:
+                    # What that episode said of the entity beside may be over too.
+                    parts.pop(OF_EPISODE + told.episode_uuid, None)
     # By words before keys: uuids differ between groups of the same content.
     ordered = sorted(parts.values(), key=lambda part: (part.start_ms, part.text, part.key))
     kept = tuple(latest(ordered, _KEPT_CHARS)[-KEPT:])
@@ -186,7 +192,7 @@ def sentences(text: str, room: int = SHOWN) -> str:
 
 
 TEXT = 400  # characters of a model's text
-SOURCES = 32  # facts that it is made from, the latest
+SOURCES = 32  # facts that it is made from
 _SOURCE_CHARS = 3_000
 _SHARE = 4  # one of so many must have changed
 _FIGURES = re.compile(r"\d+")
@@ -219,12 +225,34 @@ def _is_much(later: Sequence[SummaryPart], made: Rewriting) -> bool:
     return _SHARE * changed >= made.made_of or size(later) > SHOWN
 
 
-def sources_of(facts: Iterable[Fact], now_ms: int) -> tuple[SummaryPart, ...]:
-    """What the model is shown of these facts of an entity, the latest that have room, in their order."""
-    parts = sorted(
-        (part_of(fact) for fact in facts if holds(fact, now_ms)), key=lambda p: (p.start_ms, p.text)
-    )
-    return tuple(latest(parts, _SOURCE_CHARS)[-SOURCES:])
+def sources_of(entity_uuid: str, facts: Iterable[Fact], now_ms: int) -> tuple[SummaryPart, ...]:
+    """What the model is shown of these facts of an entity, in the order in which they began: the latest that
+    have room. Half of it is for what the entity has only one of (home, employer, price), however long ago
+    that began. What something is not is left out where it is known what it is instead."""
+    holding = _without_answered_denials([fact for fact in facts if holds(fact, now_ms)])
+    only = (fact for fact in holding if fact.kind is FactKind.FUNCTIONAL and fact.source_uuid == entity_uuid)
+    first = latest(_in_order(map(part_of, only)), _SOURCE_CHARS // 2)[-SOURCES // 2 :]
+    told = {part.text for part in first}
+    others = [part for part in _in_order(map(part_of, holding)) if part.text not in told]
+    more = latest(others, _SOURCE_CHARS - size(first))[-(SOURCES - len(first)) :]
+    return tuple(_in_order([*first, *more]))
+
+
+def _without_answered_denials(facts: Sequence[Fact]) -> list[Fact]:
+    known = {
+        (fact.source_uuid, fact.name)
+        for fact in facts
+        if fact.polarity is Polarity.ASSERTS and fact.kind is FactKind.FUNCTIONAL
+    }
+    return [
+        fact
+        for fact in facts
+        if fact.polarity is not Polarity.DENIES or (fact.source_uuid, relation_of(fact)) not in known
+    ]
+
+
+def _in_order(parts: Iterable[SummaryPart]) -> list[SummaryPart]:
+    return sorted(parts, key=lambda part: (part.start_ms, part.text))
 
 
 def still_hold(

@@ -184,7 +184,7 @@ class Inquiry:
         """What later facts of the batch are compared with; a repeated one stands for what it repeats."""
         decision = self.decided.get(place) or self.known.facts.get(place)
         self._place_of.setdefault(repr(own), place)
-        return replace(new, ref=decision.duplicate if decision and decision.duplicate else own)
+        return replace(new, ref=(decision and decision.led_back_to) or own)
 
     def _compared(
         self, place: Place, new: ComparedFact, before: Sequence[ComparedFact]
@@ -297,8 +297,8 @@ class Inquiry:
         decision = facts.get(place) if place else None
         if decision is None or isinstance(ref, StoredFact):
             return ref
-        if decision.duplicate is not None:
-            return decision.duplicate
+        if decision.led_back_to is not None:
+            return decision.led_back_to
         return ref if decision.told_as is None else replace(ref, edge=decision.told_as)
 
     def _told_as(self, n: int, name: str | None) -> ExtractedEdge | None:

@@ -104,6 +104,12 @@ class FactDecision:
     same: Verdict = Verdict.REPEATS
     by_model: bool = False
 
+    @property
+    def led_back_to(self) -> KnownRef | None:
+        """What the fact counts as where later ones are compared with it. What goes on although its end was
+        announced is no end, so it counts as itself."""
+        return None if self.same is Verdict.GOES_ON else self.duplicate
+
 
 @dataclass(frozen=True, slots=True)
 class Decisions:

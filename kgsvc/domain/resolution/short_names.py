@@ -44,6 +44,7 @@ class _Bearer:
     speaks: bool
     told: str  # what is stated about it
     told_ms: int | None  # when last; None: nothing is stated
+    text: str = ""  # in which a new name stands
 
     @property
     def classes(self) -> frozenset[str]:
@@ -84,8 +85,9 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _fresh(new: NewName, spoken: Collection[str]) -> _Bearer:
-    meant, told_ms = NameTarget(new.name), new.item.episode.reference_ms
-    return _Bearer(meant, _words(new.name), (new.node.type,), new.key in spoken, new.context, told_ms)
+    meant, episode = NameTarget(new.name), new.item.episode
+    types, speaks = (new.node.type,), new.key in spoken
+    return _Bearer(meant, _words(new.name), types, speaks, new.context, episode.reference_ms, episode.body)
 
 
 def _known(words: Sequence[str], candidates: NameCandidates) -> Iterator[_Bearer]:
@@ -160,9 +162,10 @@ def _stands_for(short: _Bearer, full: _Bearer) -> bool:
 
 
 def _is_near(short: _Bearer, full: _Bearer) -> bool:
-    """Whether a person is present: who spoke, or who was told of not long before. A usual name has many."""
+    """Whether a person is present: who spoke, whom the text names in full too, or who was told of not long
+    before. A usual name has many."""
     days = _USUAL_DAYS if short.classes else _RARE_DAYS
-    if full.speaks or short.told_ms is None or full.told_ms is None:
+    if full.speaks or plain(full.meant.name) in short.text or short.told_ms is None or full.told_ms is None:
         return True
     return abs(short.told_ms - full.told_ms) <= days * DAY_MS
 

@@ -56,7 +56,8 @@ _ATTRIBUTES = arrays(structure(key=STRING, value={"type": ["string", "number", "
 @lru_cache(maxsize=64)
 def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
     """The schema for extractions by the types of `ontology`, or for the half that is asked for. Facts have
-    attributes where a fact type has."""
+    attributes where a fact type has. Weights are not asked for: what is said often weighs more, by being
+    summed up (spec 001)."""
     types = [each.name for each in ontology.by_priority]
     node = structure(
         ref=STRING, name=STRING, type=one_of([*types, ANY]), summary=STRING, attributes=_ATTRIBUTES
@@ -72,7 +73,6 @@ def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
         kind=one_of(FactKind),
         polarity=one_of(Polarity),
         keywords=arrays(STRING),
-        weight={"type": "number"},
         **({"attributes": _ATTRIBUTES} if described else {}),
     )
     parts = {Asked.NODES: {"nodes": arrays(node)}, Asked.EDGES: {"edges": arrays(edge)}}

@@ -26,7 +26,7 @@ from kgsvc.models.prompts import form
 
 _ENTITIES = """\
 # Types of entities
-"type" is the first that fits; Entity when none does.
+"type" is the first that fits, else Entity.
 """
 _FACTS = """\
 # Types of facts
@@ -34,7 +34,7 @@ Where one of these fits, "name" is its name and "kind" its kind; it leads from a
 of the second. Name other relations freely.
 """
 _ATTRIBUTES = """\
-After "has" are keys for "attributes" and kinds of values (a date as 2024-05-17), if the episode tells them.
+After "has": keys and kinds of "attributes" (a date as 2024-05-17), if the episode tells them.
 """
 
 
@@ -82,7 +82,7 @@ class Asked(StrEnum):
     EDGES = "edges"
 
 
-VERSION = "extraction/7"  # raise it with every change of these texts
+VERSION = "extraction/8"  # raise it with every change of these texts
 
 MARK = "episode_data"
 _PREVIOUS_CHARS = 250  # of one previous episode: who is meant stands mostly at its beginning
@@ -108,20 +108,20 @@ _NODE_RULES = """
 # Entities: "nodes"
 - One for each person, body, place, project, product, event, document, animal, machine or record that a fact
   below is about and that has a name or number of its own; also for a lasting undertaking, by what it is:
-  "loft conversion", "Napier trip".
+  "loft conversion", "Lisbon trip".
 - None for a date, amount, status, job title, action, mood, plain thing ("the rain", "lunch") or an employer
   or friend whom nobody names: they stay in the words of a fact.
-- "ref": n1, n2, n3 and so on.
 - "name": the fullest name that the input supports, "known" included, in its language, without titles; "he",
   "the firm" or a first name become the name meant, "in Graz" the Graz branch if that is meant. A thing that
   is renamed has a node for each of its two names.
-- "type": one of those listed at the end. "summary": a sentence on what the episode says about it, or "".
+- "ref": n1, n2 … "summary": a sentence on what the episode says about it, or "".
 - "attributes": marks of identity (e-mail address, id, number) and those of the type; else empty.
 """
 _EDGE_RULES = """
 # Facts: "edges"
 - A fact links two nodes. What is said of one thing alone (its price, deadline, date, status, age, role,
-  habit, taste, plan) is a fact from the node to itself: source_ref = target_ref, the value in "fact".
+  habit, taste, plan) is a fact from the node to itself: source_ref = target_ref, the value in "fact". A rent
+  or fee links who pays it to what it is paid for.
 - "name": the relation in English SCREAMING_SNAKE_CASE, general, always the same for the same relation, one of
   "relations" (used before) where it fits: WORKS_AT, LIVES_IN, LED_BY, MEMBER_OF, REPORTS_TO, HAS_ROLE,
   LOCATED_IN, OWNS, USES, MARRIED_TO, PARENT_OF, HAS_DEADLINE, HAS_DATE, HAS_PRICE, HAS_STATUS, LIKES. Two
@@ -130,18 +130,19 @@ _EDGE_RULES = """
   year, close to the original wording and in its language.
 - "kind": functional when a new target or value takes the place of the old (employer, home, price, deadline,
   status); the source is the one that has only one: a project is LED_BY a person. event for what happened at a
-  moment; state for the rest, also where two can stand side by side.
+  moment; else state, as where two can stand side by side.
 - "polarity": asserts: it holds, held or will hold. ends: it stopped or will stop (left, resigned, sold, given
-  up, cancelled: no event beside it). denies: it does not hold or was a mistake. With ends and denies "name"
-  is the relation that stopped or is denied (WORKS_AT).
+  up: no event beside it). denies: it does not hold or was a mistake. With ends and denies "name" is the
+  relation that stopped or is denied (WORKS_AT).
+- Cancelled or called off (a trip, a contract, a subscription): ends for what stops, and the event: CANCELLED,
+  "The trip to Lisbon was called off."
 - A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
   Linz"); a changed value is the new value, and the old one with its "invalid_at" if the body states it too. A
   correction is the right fact, and denies for the wrong one if the body names it; that two things are not the
-  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a thing that has a
-  further name besides (a nickname): RENAMED_TO from that name to the usual one.
-- "keywords": up to five. "weight": 0 to 10, how strong the tie is; 1 when nothing says so.
-- Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes, guesses, offers,
-  conditions ("if"), rumours, small talk.
+  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a nickname:
+  RENAMED_TO from it to the usual name.
+- "keywords": up to five. Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes,
+  guesses, offers, conditions ("if"), rumours, small talk.
 
 # Times: "valid_at", "invalid_at"
 - "valid_at": when it began or will begin to hold or to count, or happened; for ends, when it stopped.
@@ -182,7 +183,6 @@ n1 WORKS_AT n2, ends, 2025-09-12: "Tom Weber left Corvid on 12 September 2025."
 n1 WORKS_AT n3, functional, 2025-10-01: "Tom Weber works at Marlow from 1 October 2025."
 n4 HAS_DEADLINE n4, functional, 2025-09-15: "Atlas is due on 14 March 2026."
 "Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies
-"Ada(user): Ha, who ate my cake? Rain again, maybe I'll move south." -> no nodes, no edges
 """,
     Source.TEXT: """\
 # This episode is a text
@@ -195,7 +195,6 @@ n1 Graz branch, n2 Ines Roth, n3 Paul Beck; n1 LED_BY n2, functional, 2025-09-01
 2025-09-01
 n1 HAS_DAY_RATE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate of the Graz branch is 90 EUR."
 "Kestrel will be called Lantern from October." -> Kestrel RENAMED_TO Lantern, 2025-10
-"Thanks to all who came; the soup was a hit." -> no nodes, no edges
 """,
     Source.JSON: """\
 # This episode is a JSON document
@@ -209,7 +208,7 @@ n1 HAS_DAY_RATE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate 
   and right are a correction.
 - "since", "start", "valid_from", "effective" are "valid_at"; "until", "last_day", "to" with a date
   "invalid_at".
-- Texts inside, such as a description or a comment, are read like any text.
+- Texts inside are read like any text.
 
 # Example (reference_time Monday, 2025-09-15)
 {"event": "ticket.reassigned", "ticket": "T-9", "from": {"name": "Bo"}, "to": {"name": "Cy"},
@@ -260,10 +259,11 @@ def _of_source(episode: Episode) -> str:
 
 def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -> dict[str, Any]:
     episode = request.episode
-    data: dict[str, Any] = {"source": str(episode.source), "reference_time": form.dated(episode.reference_ms)}
+    data: dict[str, Any] = {"reference_time": form.dated(episode.reference_ms)}
     if episode.source_description:
         data["source_description"] = episode.source_description
-    if episode.source is Source.MESSAGE and (speaker := _speaker(episode)):
+    speaker = _speaker(episode) if episode.source is Source.MESSAGE else ""
+    if not episode.body.startswith(speaker):  # a part of a long message
         data["speaker"] = speaker
     previous = [_line_of(each) for each in request.previous]
     data["previous"] = form.latest(previous, len, min(context_chars, _CONTEXT_CHARS))
@@ -279,7 +279,15 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
 
 def _line_of(previous: Episode) -> str:
     chars = _ASSISTANT_CHARS if previous.role_type is RoleType.ASSISTANT else _PREVIOUS_CHARS
-    return f"{form.day(previous.reference_ms)} {form.cut(previous.body, chars)}"
+    return f"{form.day(previous.reference_ms)} {form.cut(_short(previous), chars)}"
+
+
+def _short(previous: Episode) -> str:
+    """Its body without what takes room and tells nothing: a record's quotes, which would be escaped, and that
+    a user is one."""
+    if previous.source is Source.JSON:
+        return previous.body.replace('"', "")
+    return previous.body.replace(f"({RoleType.USER}): ", ": ", 1)
 
 
 def _speaker(episode: Episode) -> str:

@@ -15,7 +15,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.prompts import form
 
-VERSION = "resolution/7"  # raise it with every change of these texts
+VERSION = "resolution/8"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
@@ -63,16 +63,18 @@ rules nor the form of your answer.
 - replaced: the known one held, and no longer does: the new one took its place, or ended it, or says what it
   became (a new employer instead of the old, a status, price or owner that changed). Also what hangs on it:
   who leaves a firm loses role and team there, a contract that ended has no customer. A value that moved or
-  will (deadline, price, date of an event) is replaced. "since": when the known one ceased to hold, if that is
-  told; null if it was when the new one began. Where it has ended by then ("invalid_at"), leave it out.
+  will (deadline, price, date of an event, even before it came) is replaced, and so are date and place of what
+  was cancelled. "since": when the known one ceased to hold, if that is told; null if it was when the new one
+  began. Where it has ended by then ("invalid_at"), leave it out.
 - untrue: the known one was a mistake and never held: the new one corrects it ("sorry, I meant …", "it was
-  never so") or denies it from the beginning, or it announced a start (a job, a trip) that never comes.
+  never so") or denies it from the beginning, or it announced a start (of a job, in a home) that never comes.
 - moved: it announced a start that comes at another time ("since"; null: when the new one begins), or what
   comes with that start: the role, salary and boss of a job that begins later.
 - newer: the other way round. The new words are old news: the known one shows that what they say had ceased
   to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
   "since": when it had ceased, if that is told.
-- goes_on: an end of the known one was announced ("invalid_at"), and the new one says that it goes on.
+- goes_on: an end of the known one was announced ("invalid_at", or it is one of "ends"), and the new one says
+  that it goes on.
 - A past job beside a present one, a plan beside what is so now, a thing that happened: all true, left out. Of
   two that cannot both hold, the one said earlier is not always the old one: go by their words.
 """
@@ -173,12 +175,11 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
     return {
         "id": fact.id,
         "fact": fact.fact,
-        "relation": fact.relation,
         "stated_at": form.moment(fact.reference_ms),
         **_times(fact.valid_ms, fact.invalid_ms),
         **_polarity(fact.polarity),
         "compare_with": list(fact.compare_with),
-        **({"fact_types": list(fact.fact_types)} if fact.fact_types else {}),
+        **({"relation": fact.relation, "fact_types": list(fact.fact_types)} if fact.fact_types else {}),
     }
 
 

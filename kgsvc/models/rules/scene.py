@@ -13,7 +13,7 @@ from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.protocol import Trouble
-from kgsvc.models.rules.english import MEN, WOMEN
+from kgsvc.models.rules.english import MEN, STOP, WOMEN
 from kgsvc.models.rules.text import word_set
 
 _HE = word_set("he him his himself")
@@ -27,9 +27,12 @@ _AUTHOR = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]*\.?)?(?: (?:[a-z]{2,3} )?
 
 
 def _type_of_source(source: str) -> str:
-    """Where a text comes from is its author by name, else a document."""
-    given = source.split(" ", 1)[0].lower() in MEN | WOMEN
-    return "Person" if given and _AUTHOR.fullmatch(source) else "Document"
+    """Where a text comes from is its author by name, else a document; what only looks like a name may be
+    either."""
+    first = source.split(" ", 1)[0].lower()
+    if _AUTHOR.fullmatch(source) is None or first in STOP:
+        return "Document"
+    return "Person" if first in MEN | WOMEN else "Entity"
 
 
 @dataclass(slots=True)

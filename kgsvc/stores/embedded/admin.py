@@ -282,6 +282,11 @@ def _has_content(db: apsw.Connection, gid: int) -> bool:
     return bool(row[0])
 
 
+def _forget(db: apsw.Connection, group_id: str) -> None:
+    if not _has_content(db, group_of(db, group_id).gid):
+        db.execute("DELETE FROM groups WHERE group_id = ?", (group_id,))
+
+
 def _group_sizes(db: apsw.Connection, first: str, end: str, limit: int) -> list[GroupSize]:
     sql = """
         SELECT g.group_id, (SELECT count(*) FROM episodes WHERE gid = g.gid),
@@ -319,6 +324,7 @@ class EmbeddedAdmin(EmbeddedErasures):
     info = reading(_info)
     bad_indexes = reading(_bad_indexes)
     clock_ms = reading(_clock_ms)
+    forget_group = writing(_forget)
     group_ids = reading(_group_ids)
     group_sizes = reading(_group_sizes)
     put_ontology = writing(_put_ontology)

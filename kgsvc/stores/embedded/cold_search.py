@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.text import K1, B, idf, prefix_word, term_word
+from kgsvc.domain.text import gain, idf, prefix_word, term_word
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -110,7 +110,7 @@ class Words:
         kept = part.visible[part.hits[0]]
         rows, places, counts = (column[kept] for column in part.hits)
         lengths = part.lengths[rows] * (self.facts / max(self.total_length, 1))
-        gains = worth[places] * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths))
+        gains = worth[places] * gain(counts, lengths)
         scores: NDArray[np.float64] = np.bincount(rows, weights=gains, minlength=len(part.ids)).astype(float)
         hit = np.flatnonzero(scores > 0)
         return part.ids[hit], scores[hit]

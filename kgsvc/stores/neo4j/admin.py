@@ -173,6 +173,7 @@ _HAS_CONTENT: LiteralString = """(EXISTS {
     } OR EXISTS {
         MATCH (n:Entity) WHERE n.group_id = g.group_id AND n.epoch = g.epoch
     } OR g.ontology IS NOT NULL)"""
+_FORGET: LiteralString = "<LOCKED_GROUP> WITH g WHERE g.purging IS NULL AND NOT " + _HAS_CONTENT + " DELETE g"
 _GROUPS: LiteralString = "MATCH (g:KgGroup) WHERE " + _HAS_CONTENT + " RETURN g.group_id"
 _SIZES: LiteralString = (
     "MATCH (g:KgGroup) WHERE g.group_id >= $p.first AND g.group_id < $p.end AND "
@@ -289,6 +290,9 @@ class Admin(Upgrading, Erasures):
         for statement in _PURGE:
             await self._run_in_batches(statement, _BATCH, group_id=group_id, epoch=epoch, now_ms=now_ms)
         await self._run(_PURGED, group_id=group_id, epoch=epoch)
+
+    async def forget_group(self, group_id: str) -> None:
+        await self._run(_FORGET, group_id=group_id)
 
     async def group_ids(self) -> list[str]:
         return sorted(row[0] for row in await self._run(_GROUPS))

@@ -123,7 +123,7 @@ async def test_items_of_many_groups_that_wait_go_into_one_commit(serve: Serve) -
             await call.write(_item(number, group=f"g{number % 20}"))
         await call.done_writing()
         gate.open.set()
-        answers = [await call.read() for _ in range(101)]
+        answers = [answer async for answer in call]
         assert [answer.sequence for answer in answers] == list(range(101))
         assert [answer.uuid for answer in answers] == [f"u{number}" for number in range(101)]
         assert len(gate.batches) <= 4

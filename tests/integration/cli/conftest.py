@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import sys
+import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import REPOSITORY, Service, environment
+from tests.support.service import Service, environment
+from tests.support.spawning import Copy
 
 DEADLINE_S = 60.0
 
@@ -38,26 +39,15 @@ class Done:
 
 async def kgsvc(*words: str | Path, stdin: str = "", settings: Mapping[str, str] | None = None) -> Done:
     """Run a command with only these settings in its environment."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "kgsvc",
-        *map(str, words),
-        env=environment(settings or {}),
-        cwd=REPOSITORY,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(DEADLINE_S):
-            out, err = await process.communicate(stdin.encode())
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        raise
-    assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
+    with tempfile.TemporaryDirectory() as folder:
+        given, out, err = (Path(folder) / name for name in ("given", "out", "err"))
+        given.write_bytes(stdin.encode())
+        process = Copy([str(word) for word in words], environment(settings or {}), out, err, given)
+        try:
+            code = await asyncio.to_thread(process.wait, DEADLINE_S)
+        finally:
+            process.kill()
+        return Done(code, out.read_text(), err.read_text())
 
 
 class Talker:

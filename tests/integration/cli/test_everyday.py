@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Talker, kgsvc
-from tests.support.service import REPOSITORY, environment
+from tests.support.service import environment
+from tests.support.spawning import REPOSITORY
 
 GROUP = ("--group", "team")
 STORY = [
@@ -79,7 +80,14 @@ async def test_an_entity_that_is_not_there_names_what_is_alike(told: Talker) -> 
 
 
 async def test_a_mistyped_group_names_the_nearest(told: Talker) -> None:
-    for words in (["search", "Alice"], ["items"], ["communities"], ["ask", "Who?", "--context"]):
+    for words in (
+        ["search", "Alice"],
+        ["items"],
+        ["retry", "x"],
+        ["documents"],
+        ["communities"],
+        ["ask", "Who?", "--context"],
+    ):
         done = await told(*words, "--group", "teem")
         assert done.code == 1
         assert done.err.splitlines()[-1].endswith("is its name right? (did you mean 'team'?)")

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.filters import NONE
+from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.query import parse
-from kgsvc.search.text_index import Whole
+from kgsvc.search.ranking.pool import Asked
+from kgsvc.search.ranking.stored import found_in_store
 from kgsvc.stores.embedded import EmbeddedStore, cold_search
 from kgsvc.stores.embedded.rows import all_rows
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
@@ -71,12 +73,11 @@ def _near(rng: random.Random) -> bytes:
 
 
 def _words(found: FactCandidates) -> list[tuple[object, ...]]:
-    index, by_uuid = GroupIndex("g"), {each.uuid: each for each in found.keyword}
-    for each in found.keyword:
-        index.add([IndexedFact(each.show())], [(each.counts, each.length)])
-    index.whole = Whole(found.facts, found.frequencies, found.total_length)
-    ranked = index.by_keyword(parse(QUERY), np.ones(index.rows, np.bool_), COUNT)
-    candidates = ((low, by_uuid[uuid]) for low, uuid, _ in ranked)
+    by_uuid = {each.uuid: each for each in found.keyword}
+    plan = ScopePlan(Scope.FACTS, (Method.BM25,))
+    asked = Asked(plan, parse(QUERY), None, 0.0, NONE, ASKED.now_ms, COUNT, COUNT)
+    ranked = found_in_store(found, asked).lists[Method.BM25]
+    candidates = ((low, by_uuid[uuid]) for low, (uuid, _) in ranked)
     return [(low, each.uuid, dict(each.counts), each.length, each.vector) for low, each in candidates]
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from kgsvc.domain.model.graph import Entity, Fact
-from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.text_index import MANY
+from kgsvc.search.index.topk import Ranked
 from kgsvc.search.query import parse
-from kgsvc.search.text_index import MANY
-from kgsvc.search.topk import Ranked
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.search_protocol import Changes
 from tests.support.samples import fact, pair, tombstone, write

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsvc.domain.model.items import SCRATCH, Claimed, GroupWork, ItemState, Lease
+from kgsvc.domain.model.items import Claimed, GroupWork, ItemState, Lease
 from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import (
@@ -313,13 +313,3 @@ async def test_a_single_item_takes_two_transactions(store: EmbeddedStore, handle
     assert calls.count("apply") == 20
     assert set(calls) == {"begin", "apply"}
     assert calls.count("begin") <= 3
-
-
-async def test_the_groups_of_doctor_are_left_alone(store: EmbeddedStore, handler: ScriptedHandler) -> None:
-    scratch = f"{SCRATCH}a"
-    await accept(store, scratch, ["a"])
-    await accept(store, "other", ["b"])
-    async with running(dispatcher(store, handler, settings=LONG_LEASE)):
-        await until(lambda: all_done(store, "other"))
-    assert await states(store, scratch) == {"a": ItemState.ACCEPTED}
-    assert await owner_of(store, scratch) is None

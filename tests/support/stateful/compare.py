@@ -7,7 +7,7 @@ from functools import partial
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.model.items import ItemState, ItemStatus
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import Hit
+from kgsvc.search.results import Hit
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 from kgsvc.stores.search_protocol import Changes, TextChanges
 from tests.support.stateful.twins import Comparable, Side, receipt

@@ -4,7 +4,6 @@ import random
 from collections.abc import Awaitable, Callable
 
 from kgsvc.runtime import SystemClock
-from kgsvc.search.cold import Cold
 from kgsvc.search.engine import Engine
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
@@ -82,7 +81,4 @@ def _search(world: World, store: Store) -> Engine:
 
 def _cold(world: World, store: Store) -> Engine:
     """One that holds no indexes, however small."""
-    settings, embedder = SearchSettings(index_bytes=-1), world.embedder  # not even of nothing
-    search = Engine(store, embedder, settings, SystemClock())
-    search.cold = Cold(store, search.indexes, settings, loaded_at_once=-1)
-    return search
+    return Engine(store, world.embedder, SearchSettings(index_bytes=0), SystemClock())

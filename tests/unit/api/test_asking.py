@@ -1,7 +1,7 @@
 """Ask where there is no model, or one that fails: which error, and what was sent before it."""
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -9,8 +9,9 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.models.protocol import Question, Written
-from kgsvc.search.context_talk import Line
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
+from kgsvc.search.context.lines import Line
+from kgsvc.search.engine import Searched
+from kgsvc.search.results import GraphQuery
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import retrieval_pb2 as ret
 from tests.support.client import CALL_S, Client
@@ -36,12 +37,10 @@ class Failing:
 class OneLine:
     """A search that finds one episode."""
 
-    async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
-        return []
+    async def search_for_context(self, query: GraphQuery) -> Searched:
+        return Searched(query, [], cast(Any, None))
 
-    async def context(
-        self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int, mark_chars: int
-    ) -> list[Line]:
+    async def context(self, searched: Searched, chars: int, mark_chars: int) -> list[Line]:
         return [Line("Ann works.", Episode("e", "g", "Ann works.", Source.TEXT, 0, 0))]
 
 

@@ -1,13 +1,13 @@
 """What is wrong with a SearchGraph is said; half a search is never made of it."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from kgsvc.search.context_talk import Line
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
+from kgsvc.search.context.lines import Line
+from kgsvc.search.engine import Searched
+from kgsvc.search.results import GraphQuery, ScopeAnswer
 from kgsvc.v1 import envelope_pb2, retrieval_pb2
 from tests.support.client import Client
 from tests.support.served import LIMITS, Serve
@@ -118,7 +118,10 @@ class Asked:
         self.queries.append(query)
         return []
 
-    async def context(self, query: GraphQuery, found: Sequence[ScopeAnswer], chars: int) -> list[Line]:
+    async def search_for_context(self, query: GraphQuery) -> Searched:
+        return Searched(query, await self.search(query), cast(Any, None))
+
+    async def context(self, searched: Searched, chars: int) -> list[Line]:
         return [Line(f"{chars} characters")]
 
 

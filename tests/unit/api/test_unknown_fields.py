@@ -36,13 +36,13 @@ def test_the_table_reaches_structs_lists_and_maps() -> None:
 
 
 def _paths(raw: bytes, kind: Any = ingestion_pb2.AddEntityNodeRequest) -> list[str]:
-    return [v.field for v in unknown_fields(kind.FromString(raw), raw)]
+    return [v.field for v in unknown_fields(kind.FromString(raw))]
 
 
-def test_unknown_field_of_a_map_entry_is_named() -> None:
+def test_the_map_whose_entry_has_an_unknown_field_is_named() -> None:
     value = struct_pb2.Value(string_value="x").SerializeToString()
     entry = _field(1, b"key") + _field(2, value) + b"\x38\x05"
-    assert _paths(_field(3, _field(5, _field(1, entry)))) == ["input.attributes.fields['key'].7"]
+    assert _paths(_field(3, _field(5, _field(1, entry)))) == ["input.attributes.fields"]
 
 
 def test_known_number_with_a_foreign_encoding_counts_as_unknown() -> None:
@@ -67,4 +67,4 @@ def test_all_are_named_but_not_without_end() -> None:
 
 def test_nothing_is_said_of_a_request_that_is_known() -> None:
     made = request("AddEntityNode")
-    assert unknown_fields(made, made.SerializeToString()) == []
+    assert unknown_fields(type(made).FromString(made.SerializeToString())) == []

@@ -54,8 +54,8 @@ def test_a_chat_of_the_openai_api_is_read_line_by_line() -> None:
     assert problems(read) == []
     assert [seen(each) for each in messages(read)] == [
         ("", "Ann Berg works at Acme.", "2025-01-31T09:00:00Z"),
-        ("", "Noted.", "2025-01-31T09:00:01Z"),
-        ("Ben Lind", "I live in Oslo.", "2025-01-31T09:00:02Z"),
+        ("", "Noted.", "2025-01-31T09:00:00.001Z"),
+        ("Ben Lind", "I live in Oslo.", "2025-01-31T09:00:00.002Z"),
     ]
     assert [each.role_type for each in messages(read)] == [
         ROLE_TYPE_USER,
@@ -276,7 +276,7 @@ def test_a_table_whose_columns_are_not_known_says_what_it_has() -> None:
     assert problems(of_csv(raw, content="txt")) == [
         (1, "there is no column 'txt' (--map); there are author, text")
     ]
-    assert problems(of_csv("", content="text"))[0][0] == 1
+    assert of_csv("", content="text") == []
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kgsvc.commands.answers import CitationReader
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.search.context_talk import Line, citable, numbered
+from kgsvc.search.context.lines import Line, citable, numbered
 
 LINES = [Line(f"line {n}", Episode(f"e{n}", "g", "b", Source.TEXT, 0, 0)) for n in range(1, 13)]
 

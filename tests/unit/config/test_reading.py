@@ -126,6 +126,8 @@ def test_variables_that_a_cluster_or_the_tests_set_are_left_alone() -> None:
         "KGSVC_PORT_50051_TCP_ADDR": "10.0.0.1",
         "KGSVC_SERVER_PORT": "tcp://10.0.0.1:50051",
         "KGSVC_REQUIRE_NEO4J": "1",
+        "KGSVC_SERVER": "memory.example:443",
+        "KGSVC_TLS_CA": "ca.pem",
     }
     assert load(environ=environ).settings == Settings()
     assert "unknown variable KGSVC_SERVER_PORT" in problem({"KGSVC_SERVER_PORT": "50051"})

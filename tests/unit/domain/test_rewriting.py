@@ -19,7 +19,7 @@ from kgsvc.domain.facts.summary import (
     summary_facts,
     with_parts,
 )
-from kgsvc.domain.model.graph import Entity, Fact
+from kgsvc.domain.model.graph import ENDED, Entity, Evidence, Fact, FactKind, Polarity
 from kgsvc.domain.names.forgetting import without_words
 
 ANN = Entity("a", "g", "Ann", 1, stamps={"name": "1/e"})
@@ -42,7 +42,7 @@ def knowing(*numbers: int) -> Entity:
 def retold(numbers: Iterable[int], text: str = "Ann talks a lot.") -> Entity:
     """Ann with these facts in a model's words."""
     facts = list(map(fact, numbers))
-    return rewritten(recomposed(ANN, facts, (), NOW), sources_of(facts, NOW), text, NOW)
+    return rewritten(recomposed(ANN, facts, (), NOW), sources_of("a", facts, NOW), text, NOW)
 
 
 def test_only_what_exceeds_a_summary_is_due() -> None:
@@ -54,7 +54,7 @@ def test_only_what_exceeds_a_summary_is_due() -> None:
 def test_a_callers_own_summary_is_never_due() -> None:
     own = replace(knowing(*range(9)), stamps={"summary": "99999999999999999/"}, summary="by hand")
     assert not is_due(own)
-    assert not still_hold(own, sources_of([fact(1)], NOW), {"f01": fact(1)}, NOW)
+    assert not still_hold(own, sources_of("a", [fact(1)], NOW), {"f01": fact(1)}, NOW)
     left = recomposed(replace(own, rewriting=retold(range(9)).rewriting), [fact(9)], (), NOW)
     assert (left.summary, left.rewriting) == ("by hand", None)
 
@@ -118,15 +118,35 @@ def test_another_episode_that_says_the_same_changes_nothing() -> None:
 
 def test_what_a_text_is_made_of() -> None:
     facts = [fact(1), fact(2, invalid_ms=NOW + 9), fact(3, expired_ms=5), fact(4), fact(5, fact(4).fact)]
-    shown = [part.key for part in sources_of(facts, NOW)]
+    shown = [part.key for part in sources_of("a", facts, NOW)]
     assert shown == ["f01", "f02", "f05"], "what holds, each sentence once"
-    many = sources_of([fact(n, f"{n:02} " + "z" * 300) for n in range(40)], NOW)
+    many = sources_of("a", [fact(n, f"{n:02} " + "z" * 300) for n in range(40)], NOW)
     assert [part.key for part in many] == [f"f{n}" for n in range(31, 40)], "the latest that have room"
+
+
+def test_a_home_of_long_ago_is_told_beside_the_latest() -> None:
+    """What Ann has only one of; not what others have only one of and is Ann."""
+    home = fact(1, "Ann lives in Graz", kind=FactKind.FUNCTIONAL)
+    led = fact(0, "B is led by Ann", source_uuid="b", target_uuid="a", kind=FactKind.FUNCTIONAL)
+    shown = [part.key for part in sources_of("a", [led, home, *map(fact, range(2, 60))], NOW)]
+    assert shown == ["f01", *(f"f{n}" for n in range(29, 60))]
+    firms = [replace(fact(n), kind=FactKind.FUNCTIONAL) for n in range(40)]
+    shown = [part.key for part in sources_of("a", [*firms, *map(fact, range(40, 60))], NOW)]
+    assert shown == [f"f{n}" for n in [*range(24, 40), *range(44, 60)]], "half of the places"
+
+
+def test_what_something_is_not_is_told_while_nothing_is_known_instead() -> None:
+    denied = fact(1, "Ann does not live in Linz", name="NOT_LIVES_IN", polarity=Polarity.DENIES)
+    assert [part.key for part in sources_of("a", [denied], NOW)] == ["f01"]
+    home = fact(2, "Ann lives in Graz", name="LIVES_IN", kind=FactKind.FUNCTIONAL)
+    assert [part.key for part in sources_of("a", [denied, home], NOW)] == ["f02"]
+    past = replace(home, invalid_ms=NOW)
+    assert [part.key for part in sources_of("a", [denied, past], NOW)] == ["f01"]
 
 
 def test_a_text_may_be_told_while_its_facts_are_as_they_were() -> None:
     facts = {each.uuid: each for each in map(fact, range(12))}
-    sources = sources_of(facts.values(), NOW)
+    sources = sources_of("a", facts.values(), NOW)
     assert still_hold(ANN, sources, facts, NOW)
     assert not still_hold(ANN, (), facts, NOW)
     others = [
@@ -156,21 +176,21 @@ def test_a_text_with_figures_that_nobody_told_is_none(text: str) -> None:
 def test_what_has_an_announced_end_is_told_with_it() -> None:
     """A home until a move in May is the home in March."""
     home = fact(1, "Ann lives in Graz", invalid_ms=MAY)
-    (part,) = sources_of([home], NOW)
+    (part,) = sources_of("a", [home], NOW)
     assert part.text == "Ann lives in Graz. (– 2027-05-01)"
     assert recomposed(ANN, [home], (), NOW).summary == part.text
     ann = rewritten(ANN, [part], "Ann lives in Graz until 1 May 2027.", NOW)
     assert ann.summary == "Ann lives in Graz until 1 May 2027."
     later = replace(home, invalid_ms=MAY + 30 * 86_400_000)
     assert "until 1 May" not in recomposed(ann, [later], (), NOW).summary, "its end has moved"
-    assert sources_of([home], MAY) == ()
+    assert sources_of("a", [home], MAY) == ()
 
 
 def test_of_many_facts_that_began_at_once_the_same_ones_are_shown_again() -> None:
     """The last by uuid are shown, the last by their words are told."""
     facts = [fact(n, f"Ann said {99 - n} {WIDE}", valid_ms=1, reference_ms=1) for n in range(99)]
     ann = recomposed(ANN, facts, (), NOW)
-    shown = sources_of(facts[-2 * SOURCES :], NOW)
+    shown = sources_of("a", facts[-2 * SOURCES :], NOW)
     ann = rewritten(ann, shown, "x" * TEXT, NOW)
     assert is_due(ann)
     assert not has_news(ann, shown)
@@ -189,12 +209,27 @@ def test_what_an_episode_said_of_the_entity_is_no_source_and_goes_with_it() -> N
     told = replace(ANN, summary="A liar", stamps={"summary": f"{10**15 + 99:017d}/e1"})
     told = recomposed(told, facts, (), NOW)
     assert told.summary.endswith("A liar.")
-    ann = rewritten(told, sources_of(facts, NOW), "Ann talks a lot.", NOW)
+    ann = rewritten(told, sources_of("a", facts, NOW), "Ann talks a lot.", NOW)
     assert ann.summary == "Ann talks a lot.\nA liar."
     left = recomposed(without_words(ann, "e1", NOW), [], (), NOW)
     assert left.summary == "Ann talks a lot."
     newer = replace(ann, summary="A poet", stamps={"summary": f"{10**15 + 100:017d}/e2"})
     assert recomposed(newer, [], (), NOW).summary == "Ann talks a lot.\nA poet."
+
+
+def test_what_an_episode_said_of_the_entity_goes_when_a_fact_of_it_ends() -> None:
+    """Not with what it tells as past itself, nor with facts of other episodes."""
+    told = replace(ANN, summary="A baker in Graz", stamps={"summary": f"{10**15 + 1:017d}/e1"})
+    baker = fact(1, "Ann is a baker", evidence=(Evidence(1, 1, "e1"), Evidence(1, 1, "e2")))
+    nurse = fact(3, "Ann was a nurse", invalid_ms=4, evidence=(Evidence(3, 3, "e1", None, 4),))
+    sang = fact(
+        4, "Ann sang", invalid_ms=5, evidence=(Evidence(4, 4, "e3"), Evidence(5, 5, "e1", says=ENDED))
+    )
+    ann = recomposed(told, [baker, fact(2, "Ann likes tea"), nurse, sang], (), NOW)
+    assert ann.summary == "A baker in Graz.\nAnn is a baker.\nAnn likes tea."
+    after = recomposed(ann, [replace(baker, invalid_ms=NOW)], (), NOW)
+    assert after.summary == "Ann likes tea."
+    assert recomposed(after, [fact(6, "Ann runs")], (), NOW).summary == "Ann likes tea.\nAnn runs."
 
 
 def test_no_composed_sentence_is_taken_for_what_an_episode_said() -> None:

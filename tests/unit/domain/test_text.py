@@ -10,7 +10,7 @@ from Stemmer import Stemmer
 
 from kgsvc.domain.model.graph import Episode, FactKind, Source
 from kgsvc.domain.model.keys import content_hash, mint, name_key, slot_of
-from kgsvc.domain.text import has_invisible, normalise, query_terms, tokens, tokens_beginning
+from kgsvc.domain.text import has_invisible, normalise, query_terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,6 @@ def test_tokens_are_stemmed_words() -> None:
 def test_what_ends_with_no_latin_letter_is_its_own_stem(beginning: str, ending: str) -> None:
     (term,) = tokens(f"x{beginning}{ending}".replace("'", ""))
     assert term == Stemmer("english").stemWord(term)
-
-
-@given(st.text("aeskyingd'’東京 é1", max_size=40), st.sets(st.sampled_from("askydé東1")))
-def test_terms_that_begin_so_are_those_of_the_whole(text: str, beginnings: set[str]) -> None:
-    terms = tokens(text)
-    expected = [term for term in terms if term[:1] in beginnings]
-    assert tokens_beginning(text, beginnings) == (expected, len(terms))
 
 
 def test_cjk_runs_become_bigrams_and_the_last_character() -> None:

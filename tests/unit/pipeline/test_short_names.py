@@ -158,13 +158,13 @@ async def test_two_who_speak_under_different_names_are_two() -> None:
     assert (await bench.entities()).keys() == {"Tom", "Tom Weber"}
 
 
-async def test_who_was_named_once_long_ago_and_never_spoke_is_not_meant() -> None:
-    for days, count in ((20, 1), (80, 2)):
+async def test_who_was_told_of_long_ago_is_meant_only_where_the_full_name_stands_too() -> None:
+    for days, body, count in ((20, "", 1), (80, "", 2), (80, "Present: Hana Brook. Hana left.", 1)):
         bench = Bench(None)
         await bench.commit(told(("Hana Brook", "Person", "Hana Brook sang.")))
         lease, items = await bench.works(told(("Hana", "Person", "Hana left.")))
         later = items[0].item.episode.reference_ms + days * 24 * 3_600_000
-        episode = replace(items[0].item.episode, reference_ms=later)
+        episode = replace(items[0].item.episode, reference_ms=later, body=body)
         work = PreparedItem(replace(items[0].item, episode=episode), items[0].stage)
         await bench.committer.commit(lease, [work])
         await bench.store.release(lease)

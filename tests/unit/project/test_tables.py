@@ -7,7 +7,7 @@ from pathlib import Path
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
 
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
-from tests.support.service import REPOSITORY
+from tests.support.spawning import REPOSITORY
 
 TESTS = REPOSITORY / "tests"
 STEPS = [f"002.{n}" for n in range(1, 12)]

@@ -9,19 +9,18 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
-from kgsvc.domain.model.communities import CommunityPage
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Episode, Fact, Usage
+from kgsvc.domain.model.graph import Fact, Usage
 from kgsvc.models.protocol import Embedder as AnyEmbedder
 from kgsvc.models.protocol import Vectors
 from kgsvc.runtime import Clock
 from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.filters import NONE
+from kgsvc.search.index.cache import LOADED_AT_ONCE
 from kgsvc.search.plans import Method, Scope, ScopePlan
-from kgsvc.search.pool import Asked
 from kgsvc.search.query import parse
+from kgsvc.search.ranking.pool import Asked
 from kgsvc.search.settings import SearchSettings
-from kgsvc.stores.protocol import Anchor
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
     Changes,
@@ -88,7 +87,7 @@ class Feed(ModelStore):
         super().__init__()
         self.text_reads: list[tuple[str, int]] = []  # likewise of each `text_changes`
         self.episodes: tuple[IndexedEpisode, ...] = ()  # what `text_changes` answers
-        self.reads: list[tuple[str, int]] = []  # (group, after_rev) of each `changes`
+        self.reads: list[tuple[str, int]] = []  # (group, after_rev) of each `changes` of a load
         self.cold_reads: list[str] = []  # the group of each `search_candidates`
         self.searches = True  # whether that finds anything
         self.gate: asyncio.Event | None = None  # `changes` waits here
@@ -123,10 +122,11 @@ class Feed(ModelStore):
         del self._groups[group_id]
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
-        self.reads.append((group_id, after_rev))
-        if self.gate is not None:
-            self.waiting.set()
-            await self.gate.wait()
+        if limit != LOADED_AT_ONCE:  # more than a look whether the group is small
+            self.reads.append((group_id, after_rev))
+            if self.gate is not None:
+                self.waiting.set()
+                await self.gate.wait()
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -138,15 +138,6 @@ class Feed(ModelStore):
         self.text_reads.append((group_id, after_rev))
         head = self._groups[group_id].head
         return replace(no_texts(group_id), head=head, upto_rev=head.rev, episodes=self.episodes)
-
-    async def previous_episodes(
-        self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int
-    ) -> dict[str, tuple[Episode, ...]]:
-        told = [each.episode for each in self.episodes]
-        return {a.uuid: tuple(each for each in told if each.uuid in a.named) for a in anchors}
-
-    async def communities(self, group_id: str, limit: int, after: str, build_id: str | None) -> CommunityPage:
-        return CommunityPage(None, ())
 
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         self.cold_reads.append(group_id)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgsvc.search.array_files import ArrayFiles, file_shape, row_bytes
-from kgsvc.search.arrays import Column, Live
+from kgsvc.search.index.array_files import ArrayFiles, file_shape, row_bytes
+from kgsvc.search.index.arrays import Column, Live
 
 NOTES = {"group_id": "g", "proof": "p"}
 ROOMY = 2**30

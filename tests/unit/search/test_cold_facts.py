@@ -4,24 +4,26 @@ import asyncio
 import logging
 import random
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.graph import Entity
-from kgsvc.search.cold import LOADED_AT_ONCE, Cold, ColdStore
 from kgsvc.search.engine import Engine
 from kgsvc.search.filters import Filters, Span
-from kgsvc.search.graph_results import GraphQuery, Hit
-from kgsvc.search.group import Group, Part
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.index.cache import LOADED_AT_ONCE
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.group import WHOLE
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
-from kgsvc.search.query import parse
+from kgsvc.search.ranking.facts import find_facts
+from kgsvc.search.ranking.pool import Found
+from kgsvc.search.ranking.stored import found_in_store, of_store
+from kgsvc.search.results import GraphQuery, Hit
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
 from tests.unit.search.feed import (
@@ -104,23 +106,27 @@ async def held(search: Engine, group: str = "g") -> None:
 @example(2, "京都 京")
 def test_candidates_score_what_an_index_scores(seed: int, query: str) -> None:
     rows = many(seed, count=12)
-    index = GroupIndex("g")
+    index = GroupIndex("g", SPACE, 4)
     index.apply(page(*rows))
     feed = Feed()
     feed.write(*rows)
-    group = asyncio.run(cold_group(feed, query))
-    seen = index.columns.current(index.rows, NOW)
-    expected = [(low, uuid) for low, uuid, _ in index.by_keyword(parse(query), seen, 99)]
-    seen = group.facts.columns.current(group.facts.rows, NOW)
-    found = [(low, uuid) for low, uuid, _ in group.facts.by_keyword(parse(query), seen, 99)]
-    assert [uuid for _, uuid in found] == [uuid for _, uuid in expected]
-    assert [low for low, _ in found] == pytest.approx([low for low, _ in expected], abs=2e-9)
+    near = np.frombuffer(vector(1, 2, 0, 1), "<f4")
+    found = asyncio.run(cold(feed, query, near))
+    expected = find_facts(index, asked(query, near))
+    assert found.lists.keys() == expected.lists.keys()
+    for method, ranked in expected.lists.items():
+        assert [key for _, key in found.lists[method]] == [key for _, key in ranked]
+        lows = [low for low, _ in ranked]
+        assert [low for low, _ in found.lists[method]] == pytest.approx(lows, abs=2e-9)
+    assert found.packed == expected.packed
 
 
-async def cold_group(store: Feed, query: str) -> Group:
+async def cold(store: Feed, query: str, near: NDArray[np.float32] | None = None) -> Found:
     """What is made of a store's candidates."""
-    cold = Cold(cast(ColdStore, store), IndexCache(store, TIGHT, SPACE, 4), TIGHT, loaded_at_once=-1)
-    return (await cold.groups(["g"], asked(query), [Part.FACTS]))["g"]
+    wanted = asked(query, near)
+    stored = await store.search_candidates("g", of_store(wanted, SPACE))
+    assert stored is not None
+    return found_in_store(stored, wanted)
 
 
 async def test_the_answer_is_that_of_the_index() -> None:
@@ -136,7 +142,7 @@ async def test_groups_in_memory_and_not_are_ranked_together() -> None:
     (head,) = await search.heads(["h"])
     await search.indexes.use([head], len)
     assert await find(search, "g", "h", "unknown") == await loaded(feed, "g", "h")
-    assert feed.cold_reads[:2] == ["g", "unknown"]
+    assert feed.cold_reads == ["g"]
     await search.close()
 
 
@@ -152,8 +158,10 @@ async def test_words_alone() -> None:
 @pytest.mark.parametrize("reranker", sorted(set(Reranker) - {Reranker.EVIDENCE}))
 @pytest.mark.parametrize("methods", [(Method.BM25, Method.COSINE), (Method.BM25,), (Method.COSINE,)])
 async def test_every_reranker_of_facts(reranker: Reranker, methods: tuple[Method, ...]) -> None:
+    """What only compares ranks and scores is answered from the store, the rest waits for the load."""
     feed = filled()
     query = GraphQuery(("g",), QUERY, (ScopePlan(Scope.FACTS, methods, reranker),), 30)
+    fused = reranker in {Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.CROSS_ENCODER}
     answers = []
     for settings in (TIGHT, ROOMY):
         search = searching(feed, settings)
@@ -161,8 +169,8 @@ async def test_every_reranker_of_facts(reranker: Reranker, methods: tuple[Method
             (head,) = await search.heads(["g"])
             await search.indexes.use([head], len)
         answers.append(await search.search(query))
-        assert search.indexes.holds("g") is (settings is ROOMY)
-    assert answers[0] == [replace(each, from_store=True) for each in answers[1]]
+        assert search.indexes.holds("g") is (settings is ROOMY or not fused)
+    assert answers[0] == [replace(each, from_store=fused) for each in answers[1]]
     assert answers[0][0].hits
 
 
@@ -178,7 +186,7 @@ NARROWED = {
 
 
 @pytest.mark.parametrize("how", NARROWED.values(), ids=NARROWED)
-async def test_filters_centers_and_origins_need_no_index(how: dict[str, Any]) -> None:
+async def test_filters_centers_and_origins_wait_for_the_load(how: dict[str, Any]) -> None:
     feed = filled()
     feed._group("g").entities.update({f"n{n}": Entity(f"n{n}", "g", f"N{n}", NOW) for n in range(9)})
     feed._group("g").entities["bob"] = Entity("bob", "g", "Bob", NOW)
@@ -190,11 +198,19 @@ async def test_filters_centers_and_origins_need_no_index(how: dict[str, Any]) ->
         if settings is ROOMY:
             await search.indexes.use(await search.heads(["g"]), len)
         answers.append((await search.search(query))[0])
-    cold, warm = answers
-    assert (cold.from_store, warm.from_store) == (True, False)
-    assert len(cold.hits) == len(warm.hits) == 9
-    best, cold_best = ({hit.item.uuid for hit in each.hits} for each in (warm, cold))  # type: ignore[union-attr]
-    assert len(best & cold_best) >= 3, "what ended comes without vectors"
+    assert answers[0] == answers[1]
+    assert len(answers[0].hits) == 9
+    assert not answers[0].from_store
+
+
+async def test_who_waits_for_the_load_meets_a_deadline() -> None:
+    feed = filled()
+    feed.gate = asyncio.Event()  # never set
+    search = searching(feed, replace(ROOMY, search_timeout_s=0.05))
+    query = GraphQuery(("g",), QUERY, (HYBRID,), 9, filters=Filters(true_at_ms=NOW - 1))
+    with pytest.raises(StoreUnavailable):
+        await search.search(query)
+    await search.close()
 
 
 # -- when ------------------------------------------------------------------------------------------------
@@ -260,18 +276,21 @@ async def test_only_some_groups_are_loaded_behind_at_a_time() -> None:
     await find(search, "a", "b", "c")
     await feed.waiting.wait()
     await asyncio.sleep(0)
-    assert {group for group, _ in feed.reads} == {"a", "b"}
+    first = {group for group, _ in feed.reads}
+    assert len(first) == 2
     feed.gate.set()
-    await held(search, "a")
-    await held(search, "b")
+    for group in first:
+        await held(search, group)
     await find(search, "a", "b", "c")
-    await held(search, "c")
+    (last,) = set("abc") - first
+    await held(search, last)
 
 
 async def test_a_load_that_fails_is_told_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     feed = filled()
     search = searching(feed)
     expected = await loaded(feed)
+    assert not await search.indexes.begin("g", WHOLE)
     with caplog.at_level(logging.WARNING, "kgsvc.search"):
         for _ in range(2):
             feed.error = StoreUnavailable("down")
@@ -313,7 +332,10 @@ async def test_a_store_that_does_not_answer_meets_a_deadline() -> None:
             await asyncio.Event().wait()
             return None
 
-    search = engine(Silent(), None, replace(ROOMY, store_timeout_s=0.01), Stopped())
+    feed = Silent()
+    feed.write(*many())
+    search = engine(feed, None, replace(ROOMY, store_timeout_s=0.1), Stopped())
+    assert not await search.indexes.begin("g", WHOLE)
     with pytest.raises(StoreUnavailable):
         await find(search)
 
@@ -327,8 +349,7 @@ async def test_numbers_that_lag_behind_do_no_harm() -> None:
 
     feed = Lagging()
     feed.write(fact("a", "tea"))
-    index = (await cold_group(feed, "tea")).facts
-    ((low, uuid, _),) = index.by_keyword(parse("tea"), index.columns.current(index.rows, NOW), 9)
+    ((low, (uuid, _)),) = (await cold(feed, "tea")).lists[Method.BM25]
     assert uuid == "a"
     assert np.isfinite(low)
     assert low < 0

@@ -2,32 +2,25 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.graph import Entity, Episode, Source
-from kgsvc.search.cold import LOADED_AT_ONCE
+from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import GraphQuery, ScopeAnswer
-from kgsvc.search.group import WHOLE
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.index_cache import IndexCache
-from kgsvc.search.plans import RECIPES, Method, Reason, Recipe, Reranker, Scope, default_plan
-from kgsvc.search.postings import keyword_counts, keyword_text
-from kgsvc.search.query import parse
-from kgsvc.search.text_index import Whole
+from kgsvc.search.index.cache import LOADED_AT_ONCE, IndexCache
+from kgsvc.search.index.group import WHOLE
+from kgsvc.search.plans import RECIPES, Method, Recipe, Reranker, Scope, default_plan
+from kgsvc.search.results import GraphQuery, ScopeAnswer
 from kgsvc.stores.search_protocol import IndexedEpisode
-from tests.unit.search.feed import NOW, Feed, page, patient
+from tests.unit.search.feed import NOW, Feed
 from tests.unit.search.test_cold_facts import QUERY, ROOMY, TIGHT, filled, many, searching
 
 ANYWHERE = [recipe for recipe in Recipe if not recipe.endswith("node_distance")]
+FUSED = {Recipe.DEFAULT, Recipe.EDGE_HYBRID_SEARCH_RRF}
 
 
 def told() -> Feed:
@@ -38,7 +31,6 @@ def told() -> Feed:
         IndexedEpisode(Episode(uuid, "g", body, Source.TEXT, NOW, NOW), ("n1",))
         for uuid, body in bodies.items()
     )
-    feed._group("g").entities["n1"] = Entity("n1", "g", "Red Tea Company", NOW, "It sells tea.")
     feed.gate = asyncio.Event()
     return feed
 
@@ -53,93 +45,55 @@ def facts_of(answer: ScopeAnswer) -> list[str]:
     return [hit.item.fact for hit in answer.hits if hasattr(hit.item, "fact")]
 
 
-@patient
-@given(
-    st.integers(0, 10**6),
-    st.lists(st.sampled_from(["red", "tea", "the", "of", "wine", "東京", "京"])).map(" ".join),
-)
-def test_some_rows_score_as_in_the_index_of_all(seed: int, query: str) -> None:
-    rows = many(seed, count=12)
-    every, some = GroupIndex("g"), GroupIndex("g")
-    every.apply(page(*rows))
-    some.apply(page(*rows[::2]))
-    texts = [keyword_counts(keyword_text(row.fact)) for row in rows]
-    terms = parse(query)
-    frequencies = Counter(
-        term.text
-        for counts in texts
-        for term in terms
-        if any(each == term.text or (term.by_prefix and each.startswith(term.text)) for each in counts)
-    )
-    some.whole = Whole(len(rows), frequencies, sum(counts.total() for counts in texts))
-    seen = every.columns.current(every.rows, NOW)
-    expected = [(low, uuid) for low, uuid, _ in every.by_keyword(terms, seen, 99) if uuid in some]
-    seen = some.columns.current(some.rows, NOW)
-    found = [(low, uuid) for low, uuid, _ in some.by_keyword(terms, seen, 99)]
-    assert [uuid for _, uuid in found] == [uuid for _, uuid in expected]
-    assert [low for low, _ in found] == pytest.approx([low for low, _ in expected], abs=2e-9)
+DEFAULT = GraphQuery(("g",), QUERY, RECIPES[Recipe.DEFAULT], 10)
 
 
 @pytest.mark.parametrize("recipe", ANYWHERE)
-async def test_every_recipe_answers_before_the_group_is_in_memory(recipe: Recipe) -> None:
+async def test_every_recipe_but_those_of_fused_facts_waits_for_the_load(recipe: Recipe) -> None:
     feed = told()
+    feed.gate = None
     search = searching(feed, replace(ROOMY, search_timeout_s=20))
-    query = GraphQuery(("g",), QUERY, RECIPES[recipe], 10)
-    cold = await search.search(query)
-    assert all(answer.from_store for answer in cold)
-    assert not search.indexes.holds("g")
-    for answer in cold:
+    fused = recipe in FUSED
+    answers = await search.search(GraphQuery(("g",), QUERY, RECIPES[recipe], 10))
+    assert bool(feed.cold_reads) is fused
+    for answer in answers:
+        assert answer.from_store is fused
         if answer.scope is Scope.FACTS:
             assert len(answer.hits) == 10
-        if answer.scope is Scope.NODES:
-            assert [hit.item.entity.name for hit in answer.hits] == ["Red Tea Company"]  # type: ignore[union-attr]
-        if answer.scope in (Scope.NODES, Scope.COMMUNITIES):
-            assert Method.COSINE not in answer.methods, "vectors of names are not read, and that is told"
-            assert answer.reranker is not Reranker.MMR
-    assert feed.gate is not None
-    feed.gate.set()
-    async with asyncio.timeout(30):
-        while any(answer.from_store for answer in await search.search(query)):  # noqa: ASYNC110
-            await asyncio.sleep(0)
     await search.close()
 
 
-async def test_mmr_of_names_goes_by_ranks_and_says_why() -> None:
+async def test_the_default_recipe_fuses_what_the_store_finds_and_says_so() -> None:
     feed = told()
+    feed.gate = None
     search = searching(feed)
-    query = GraphQuery(("g",), QUERY, RECIPES[Recipe.NODE_HYBRID_SEARCH_MMR], 10)
-    (answer,) = await search.search(query)
-    assert (answer.reranker, answer.reason) == (Reranker.RRF, Reason.NO_EMBEDDING)
-    await search.close()
-
-
-async def test_evidence_is_weighed_on_what_the_store_finds() -> None:
-    feed = told()
-    search = searching(feed)
-    query = GraphQuery(("g",), QUERY, (default_plan(Scope.EPISODES), default_plan(Scope.FACTS)), 10)
-    cold = await search.search(query)
-    assert {hit.item.episode.uuid for hit in cold[0].hits} == {"a", "b", "c"}  # type: ignore[union-attr]
-    assert cold[0].methods == (Method.BM25,)
-    assert cold[1].methods == (Method.BM25, Method.COSINE)
-    assert feed.gate is not None
-    feed.gate.set()
+    (cold,) = await search.search(DEFAULT)
+    assert (cold.reranker, cold.from_store) == (Reranker.RRF, True)
+    assert cold.methods == (Method.BM25, Method.COSINE)
+    assert len(cold.hits) == 10
     await loaded(search)
     reads = len(feed.cold_reads)
-    warm = await search.search(query)
-    assert len(feed.cold_reads) == reads
-    assert not any(answer.from_store for answer in warm)
-    assert facts_of(cold[1])[:3] == facts_of(warm[1])[:3]
+    (warm,) = await search.search(DEFAULT)
+    assert len(feed.cold_reads) == reads == 1
+    assert (warm.reranker, warm.from_store) == (Reranker.EVIDENCE, False)
+    (plain,) = await search.search(replace(DEFAULT, plans=RECIPES[Recipe.EDGE_HYBRID_SEARCH_RRF]))
+    assert plain.hits == cold.hits
     await search.close()
 
 
-async def test_a_context_is_made_of_what_the_store_finds() -> None:
+async def test_a_question_about_the_past_and_a_context_wait_for_the_load() -> None:
     feed = told()
     search = searching(feed)
-    query = GraphQuery(("g",), QUERY + " before?", RECIPES[Recipe.DEFAULT], 10)
-    found = await search.search(query)
-    context = await search.context(query, found, 2_000)
-    assert "Ann drinks red tea." in [line.text for line in context]
-    assert not search.indexes.holds("g")
+    past = asyncio.create_task(search.search(replace(DEFAULT, text=f"{QUERY} before?")))
+    context = asyncio.create_task(search.search_for_context(DEFAULT))
+    await feed.waiting.wait()
+    assert feed.gate is not None
+    feed.gate.set()
+    searched = await context
+    assert [each.from_store for each in (*await past, *searched.answers)] == [False] * 2
+    lines = await search.context(searched, 2_000)
+    assert "Ann drinks red tea." in [line.text for line in lines]
+    assert feed.cold_reads == []
     await search.close()
 
 
@@ -152,9 +106,10 @@ async def test_a_question_that_names_a_time_is_answered_where_no_episode_is_foun
     for settings in (TIGHT, ROOMY):
         search = searching(feed, settings)
         query = GraphQuery(("g",), question, (default_plan(scope),), 10)
-        (answer,) = await search.search(query)
+        searched = await search.search_for_context(query)
+        (answer,) = searched.answers
         assert bool(answer.hits) is (scope is Scope.FACTS and question.startswith(QUERY))
-        assert await search.context(query, [answer], 500) is not None
+        assert await search.context(searched, 500) is not None
         await search.close()
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Polarity, RoleType, Source
-from kgsvc.search.context import Material, composed, composed_lines
-from kgsvc.search.context_passages import PASSAGE_CHARS, WHOLE_CHARS, taken_apart
-from kgsvc.search.context_talk import HANDLE_CHARS, numbered
+from kgsvc.search.context.composing import Material, composed, composed_lines
+from kgsvc.search.context.lines import HANDLE_CHARS, numbered
+from kgsvc.search.context.passages import PASSAGE_CHARS, WHOLE_CHARS, taken_apart
 from kgsvc.search.query import parse
 from tests.unit.search.feed import fact, patient
 

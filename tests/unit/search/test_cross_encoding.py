@@ -9,12 +9,12 @@ from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Source
 from kgsvc.models.protocol import Rated
-from kgsvc.search.cross_encoding import CHARS, CrossEncoding, fitting, passage
-from kgsvc.search.episode_index import FoundEpisode
-from kgsvc.search.fusion import Key
-from kgsvc.search.graph_results import Item
-from kgsvc.search.node_index import FoundEntity
+from kgsvc.search.index.episodes import FoundEpisode
+from kgsvc.search.index.nodes import FoundEntity
+from kgsvc.search.index.topk import Key
 from kgsvc.search.plans import Reason
+from kgsvc.search.ranking.cross_encoding import CHARS, CrossEncoding, fitting, passage
+from kgsvc.search.results import Item
 from kgsvc.search.settings import SearchSettings
 from tests.unit.search.feed import fact
 

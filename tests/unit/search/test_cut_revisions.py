@@ -4,8 +4,8 @@ import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.search.group import Group, GroupTexts, Part
-from kgsvc.search.index_cache import IndexCache
+from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.group import Group, GroupTexts, Part
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import TEXT_BYTES, TextChanges
 from tests.support.model_store import ModelStore

@@ -8,10 +8,10 @@ from bench.retrieval_shelf import Shelf
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Mention, RoleType, Source
 from kgsvc.search.engine import Engine
-from kgsvc.search.evidence_belonging import FEW
 from kgsvc.search.filters import NONE, Filters
-from kgsvc.search.graph_results import GraphHit, GraphQuery
 from kgsvc.search.plans import Scope, default_plan
+from kgsvc.search.ranking.belonging import FEW
+from kgsvc.search.results import GraphHit, GraphQuery
 from kgsvc.search.settings import SearchSettings
 from tests.unit.search.feed import NOW, Stopped, engine, fact
 
@@ -86,13 +86,6 @@ async def test_an_answer_is_found_beside_its_question() -> None:
     hits = await found(await graph(episodes), "Who does research?")
     assert uuids(hits) == ["1", "2"]
     assert [hit.score for hit in hits] == [1.0, 0.3]
-
-
-async def test_a_named_time_lifts_what_is_from_it() -> None:
-    june, july = 1_686_000_000_000, 1_688_900_000_000
-    search = await graph([text("a", "They went camping", july), text("b", "They went camping", june)])
-    assert uuids(await found(search, "camping")) == ["a", "b"]
-    assert uuids(await found(search, "camping in June 2023")) == ["b", "a"]
 
 
 async def test_facts_follow_their_episodes_even_those_that_no_method_finds() -> None:

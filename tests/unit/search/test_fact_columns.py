@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Fact
-from kgsvc.search.fact_columns import NEVER, Current, FactColumns
 from kgsvc.search.filters import NONE, Filters, Span
+from kgsvc.search.index.fact_columns import NEVER, Current, FactColumns
 from tests.unit.search.feed import fact, patient
 
 NOW = 50

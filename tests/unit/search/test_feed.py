@@ -8,8 +8,8 @@ import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.search.feed import GroupHeads, Page, Pages
-from kgsvc.search.group_index import GroupIndex
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.feed import GroupHeads, Page, Pages
 from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 

@@ -1,9 +1,9 @@
 import pytest
 
-from kgsvc.search import fusion, rank
-from kgsvc.search.fusion import Key, RankList
+from kgsvc.search.index.topk import Key, RankList
 from kgsvc.search.plans import Method, Reranker
-from kgsvc.search.pool import Found, united
+from kgsvc.search.ranking import rerankers
+from kgsvc.search.ranking.pool import Found, united
 from tests.unit.search.feed import asked
 
 
@@ -16,7 +16,7 @@ def ranked(**scores: float) -> RankList:
 
 
 def test_reciprocal_ranks_with_k_60() -> None:
-    scores = fusion.reciprocal_ranks([keys("ab"), keys("bc")])
+    scores = found(rank_list("ab"), rank_list("bc")).reciprocal_ranks()
     assert scores == {
         ("a", "g"): pytest.approx(1 / 61),
         ("b", "g"): pytest.approx(1 / 62 + 1 / 61),
@@ -33,7 +33,7 @@ def rank_list(names: str) -> RankList:
 
 
 def order(lists: Found) -> list[tuple[Key, float]]:
-    return rank.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
+    return rerankers.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
 
 
 def test_mirrored_ranks_tie_and_go_by_uuid() -> None:
@@ -51,15 +51,15 @@ def test_lists_of_groups_merge_by_score_then_uuid_then_group() -> None:
 
 def test_distance_rerank_is_the_weighted_sum() -> None:
     scores = {("a", "g"): 0.04, ("b", "g"): 0.02, ("c", "g"): 0.02}
-    reranked = fusion.near_center(scores, {("b", "g"): 0, ("c", "g"): 3}, 0.3)
+    reranked = rerankers.near_center(scores, {("b", "g"): 0, ("c", "g"): 3}, 0.3)
     assert reranked == pytest.approx({("a", "g"): 0.7, ("b", "g"): 0.35 + 0.3, ("c", "g"): 0.35 + 0.3 / 4})
 
 
 def test_where_nothing_scored_nearness_alone_counts() -> None:
     scores = {("a", "g"): 0.0, ("b", "g"): 0.0}
-    assert fusion.near_center(scores, {("b", "g"): 1}, 0.3) == {("a", "g"): 0.0, ("b", "g"): 0.15}
+    assert rerankers.near_center(scores, {("b", "g"): 1}, 0.3) == {("a", "g"): 0.0, ("b", "g"): 0.15}
 
 
 def test_nothing_found_is_reranked_to_nothing() -> None:
-    assert fusion.near_center({}, {}, 0.3) == {}
+    assert rerankers.near_center({}, {}, 0.3) == {}
     assert order(Found()) == []

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.search.arrays import Frozen, Live
-from kgsvc.search.fact_scope import find_facts
-from kgsvc.search.group_index import GroupIndex, unpack
+from kgsvc.search.index.arrays import Frozen, Live
+from kgsvc.search.index.facts import GroupIndex, unpack
 from kgsvc.search.plans import Method
-from kgsvc.search.pool import Found
+from kgsvc.search.ranking.facts import find_facts
+from kgsvc.search.ranking.pool import Found
 from kgsvc.stores.search_protocol import IndexedFact
 from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, SPACE, asked, fact, indexed, page, patient, vector

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Source
-from kgsvc.search import text_index
-from kgsvc.search.episode_index import unpack_episode
-from kgsvc.search.fact_scope import Walk
 from kgsvc.search.filters import Filters
-from kgsvc.search.group import GroupTexts
-from kgsvc.search.node_index import unpack_entity
+from kgsvc.search.index import text_index
+from kgsvc.search.index.episodes import unpack_episode
+from kgsvc.search.index.group import GroupTexts
+from kgsvc.search.index.nodes import unpack_entity
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
-from kgsvc.search.pool import Asked, Found
 from kgsvc.search.query import parse
-from kgsvc.search.text_scopes import find_texts
+from kgsvc.search.ranking.facts import Walk
+from kgsvc.search.ranking.pool import Asked, Found
+from kgsvc.search.ranking.texts import find_texts
 from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges
 from tests.unit.search.feed import NOW, SPACE, patient, vector
 

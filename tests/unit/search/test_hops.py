@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.search.group_index import FAR, MAX_HOPS, distances
+from kgsvc.search.index.facts import FAR, MAX_HOPS, distances
 from tests.unit.search.feed import patient
 
 

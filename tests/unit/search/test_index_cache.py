@@ -9,10 +9,10 @@ import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.search.fact_columns import FactColumns
-from kgsvc.search.group import Group, Part
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.index_cache import IndexCache, rest_s
+from kgsvc.search.index.cache import IndexCache, rest_s
+from kgsvc.search.index.fact_columns import FactColumns
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.group import Group, Part
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes
 from tests.unit.search.feed import Feed, fact

@@ -12,13 +12,14 @@ import pytest_asyncio
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
-from kgsvc.search import kept as kept_module
-from kgsvc.search.array_files import ArrayFiles, Writing
-from kgsvc.search.arrays import unpickled
 from kgsvc.search.engine import Engine, EngineStore
-from kgsvc.search.graph_results import GraphQuery
-from kgsvc.search.group import WHOLE, Part
+from kgsvc.search.index import kept as kept_module
+from kgsvc.search.index.array_files import ArrayFiles, Writing
+from kgsvc.search.index.arrays import unpickled
+from kgsvc.search.index.group import Part
 from kgsvc.search.plans import RECIPES, Recipe
+from kgsvc.search.results import GraphQuery
+from kgsvc.stores.search_protocol import Changes
 from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, Embedder, Stopped, fact
 from tests.unit.search.test_following import GROUPS, NODES, QUERIES, SETTINGS, World
@@ -86,9 +87,23 @@ async def test_what_files_hold_answers_as_what_the_store_holds(seed: int, files:
             if world.random.random() < 0.7:
                 await engine.close()
             engine = searching(world.store, files, embedder)
-            await engine.indexes.restore(GROUPS, WHOLE)
-            restored += sum(engine.indexes.holds(group, (Part.FACTS,)) for group in GROUPS)
+            restored += sum([await from_file(engine, world.store, group) for group in GROUPS])
     assert restored
+
+
+async def from_file(engine: Engine, store: ModelStore, group: str = "g") -> bool:
+    """Whether the facts of a group come from a file, not from the store alone."""
+    pages: list[int] = []
+    original = store.changes
+
+    async def changes(group_id: str, after_rev: int, limit: int) -> Changes:
+        pages.append(after_rev)
+        return await original(group_id, after_rev, limit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "changes", changes)
+        await engine.indexes.begin(group, (Part.FACTS,))
+    return engine.indexes.holds(group) and 0 not in pages
 
 
 async def kept(store: ModelStore, files: ArrayFiles) -> None:
@@ -107,9 +122,7 @@ async def filled() -> ModelStore:
 
 async def read_back(store: ModelStore, files: ArrayFiles) -> bool:
     """Whether the group comes from a file."""
-    engine = searching(store, files)
-    await engine.indexes.restore(["g"], (Part.FACTS,))
-    return engine.indexes.holds("g")
+    return await from_file(searching(store, files), store)
 
 
 async def test_a_store_that_was_restored_from_before_does_not_know_the_file(files: ArrayFiles) -> None:
@@ -155,7 +168,7 @@ async def test_what_is_erased_while_it_is_written_does_not_come_into_its_place(
         return original(*given, **named)
 
     monkeypatch.setattr(where, name, erase)
-    await engine.facts(["g"], "tea", 10)
+    assert await engine.indexes.begin("g", (Part.FACTS,))
     await engine.indexes.settled()
     assert erased
     assert await count(files) == 0
@@ -164,14 +177,12 @@ async def test_what_is_erased_while_it_is_written_does_not_come_into_its_place(
 async def test_a_file_of_another_form_is_not_read(files: ArrayFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await filled()
     await kept(store, files)
-    monkeypatch.setattr("kgsvc.search.kept._FORMAT", 0)
+    monkeypatch.setattr("kgsvc.search.index.kept._FORMAT", 0)
     assert not await read_back(store, files)
     monkeypatch.undo()
     other = Embedder()
     other.space = "other:4"
-    engine = searching(store, files, other)
-    await engine.indexes.restore(["g"], (Part.FACTS,))
-    assert not engine.indexes.holds("g")
+    assert not await from_file(searching(store, files, other), store)
 
 
 async def test_a_group_far_behind_is_not_waited_for(files: ArrayFiles) -> None:
@@ -185,7 +196,7 @@ async def test_a_group_far_behind_is_not_waited_for(files: ArrayFiles) -> None:
         rows = (fact(f"more{n}", "tea"),)
         await world._apply(GraphDelta("g", NOW, facts=rows))
     engine = searching(store, files)
-    await engine.indexes.restore(["g"], (Part.FACTS,))
+    assert not await engine.indexes.begin("g", (Part.FACTS,))
     assert not engine.indexes.holds("g")
     engine.indexes.load_behind((await store.heads(["g"]))["g"], 1)
     await engine.indexes.loaded_behind("g")

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from kgsvc.domain import text as bm25
 from kgsvc.domain.text import tokens
-from kgsvc.search import lexical
-from kgsvc.search.group_index import GroupIndex
-from kgsvc.search.lexical import Corpus, strongest
-from kgsvc.search.postings import keyword_text
+from kgsvc.search.index import bm25 as module
+from kgsvc.search.index.bm25 import Corpus, strongest
+from kgsvc.search.index.facts import GroupIndex
+from kgsvc.search.index.postings import keyword_text
+from kgsvc.search.index.word_blocks import Packed
 from kgsvc.search.query import WEIGHT, parse, weight
-from kgsvc.search.word_blocks import Packed
 from tests.unit.search.feed import NOW, fact, indexed, page, patient
 
 WORDS = ["alpha", "beta", "gamma", "delta", "the", "of", "東京", "京都"]
@@ -102,7 +102,7 @@ def test_going_through_the_strong_terms_alone_finds_the_same(
     best = []
     for few in (0, 10**6):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(lexical, "_FEW", few)
+            patched.setattr(module, "_FEW", few)
             found, scores = strongest(terms, corpus, seen, count)
         assert (scores > 0).all()
         ranked = sorted(zip((-np.round(scores, 9)).tolist(), found.tolist(), strict=True))

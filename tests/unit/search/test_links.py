@@ -2,8 +2,8 @@
 
 from typing import cast
 
-from kgsvc.search.arrays import Arrays
-from kgsvc.search.links import Links
+from kgsvc.search.index.arrays import Arrays
+from kgsvc.search.index.links import Links
 
 
 def test_both_directions() -> None:

@@ -2,7 +2,7 @@ from dataclasses import fields, replace
 
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Closure, Evidence, Fact, FactKind, Polarity
-from kgsvc.search.group_index import pack, unpack
+from kgsvc.search.index.facts import pack, unpack
 from tests.unit.search.feed import NOW, fact
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.search.episode_index import PassageIndex
+from kgsvc.search.index.episodes import PassageIndex
 from tests.unit.search.feed import patient, vector
 
 QUERY = np.frombuffer(vector(1, 2, 0, 0), "<f4")

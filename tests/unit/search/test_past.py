@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kgsvc.search.evidence_times import held_in
 from kgsvc.search.filters import NONE, Filters, Span
 from kgsvc.search.past import asks_past, of_question
+from kgsvc.search.times import held_in
 
 PAST = """
 Who was the tutor before?

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.search.postings import Postings, counts_of, found_at, rows_of
-from kgsvc.search.word_blocks import Packed
+from kgsvc.search.index.postings import Postings, counts_of, found_at, rows_of
+from kgsvc.search.index.word_blocks import Packed
 from tests.unit.search.feed import patient
 
 

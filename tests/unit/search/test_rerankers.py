@@ -3,8 +3,8 @@ import pytest
 
 from kgsvc.search.filters import NONE
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
-from kgsvc.search.pool import Asked, Found
-from kgsvc.search.rank import RERANKERS
+from kgsvc.search.ranking.pool import Asked, Found
+from kgsvc.search.ranking.rerankers import RERANKERS
 
 
 @pytest.mark.parametrize("reranker", RERANKERS)

@@ -9,7 +9,7 @@ from kgsvc.domain.errors import ModelUnavailable, NotFound, StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.graph import Entity, Polarity
 from kgsvc.search.engine import Engine
-from kgsvc.search.graph_results import Hit
+from kgsvc.search.results import Hit
 from kgsvc.search.settings import SearchSettings
 from tests.unit.search.feed import NOW, Embedder, Feed, Stopped, engine, fact, indexed, vector
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsvc.search.topk import best, tie_key
+from kgsvc.search.index.topk import best, tie_key
 from tests.unit.search.feed import patient
 
 uuids = st.lists(st.text("ab東🎉", max_size=12), unique=True, min_size=1, max_size=20)

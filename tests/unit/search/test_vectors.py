@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kgsvc.search import vectors as module
-from kgsvc.search.topk import edge
-from kgsvc.search.vectors import COSINE_FLOOR, CodeColumn, VectorColumn
+from kgsvc.search.index import vectors as module
+from kgsvc.search.index.topk import edge
+from kgsvc.search.index.vectors import COSINE_FLOOR, CodeColumn, VectorColumn
 from tests.unit.search.feed import patient
 
 

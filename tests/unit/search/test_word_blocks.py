@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsvc.domain.text import term_word, tokens, words
-from kgsvc.search.postings import Postings, counts_of, rows_of
-from kgsvc.search.word_blocks import MAX_COUNT, WordBlocks
+from kgsvc.search.index.postings import Postings, counts_of, rows_of
+from kgsvc.search.index.word_blocks import MAX_COUNT, WordBlocks
 from tests.unit.search.feed import patient
 
 TERMS = ("red", "tea", "東", "東京", "京都", "猫", "x1")

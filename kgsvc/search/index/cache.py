@@ -1,0 +1,409 @@
+"""The groups in the memory of this process: loaded on first use, kept current, bounded in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from typing import Any, TypeVar
+
+from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.delta import GroupHead
+from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
+from kgsvc.search.index.feed import Page, Pages, in_time
+from kgsvc.search.index.group import Group, GroupTexts, Part, SharedGroup
+from kgsvc.search.index.kept import Keeper, KeptGroups
+from kgsvc.search.settings import SearchSettings
+from kgsvc.stores.search_protocol import Changes, SearchStore
+
+_log = logging.getLogger("kgsvc.search")
+T = TypeVar("T")
+
+_ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
+_FACT_BYTES = 1_200  # about what a fact takes beside its vector
+_LOADERS = 2  # groups that are loaded at once with nobody waiting
+_BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
+_REST = 1  # times as long as a page took does such a load rest where others search, and at most
+_HEAD_START_S = 0.3  # before the first page, if a search does without an index; later see `rest_s`
+_LONGEST_REST_S = 0.05  # since who comes to wait for it waits for its rest too
+LOADED_AT_ONCE = 500  # facts of a group that is loaded while its caller waits: that takes a moment
+_NOT_READY = "the group's search index was not ready in time"
+
+
+class IndexCache:
+    """LRU of groups in the embedding space given (dimension 0: no vectors).
+
+    Bounded by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
+    """
+
+    def __init__(
+        self,
+        store: SearchStore,
+        settings: SearchSettings,
+        space: str,
+        dimension: int,
+        rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        kept: KeptGroups | None = None,
+    ) -> None:
+        """`rest` waits for so many seconds. `kept`: where groups are kept in files."""
+        self._store = store
+        self._settings = settings
+        self._space = space
+        self._dimension = dimension
+        self._entries: OrderedDict[str, SharedGroup] = OrderedDict()
+        self._nbytes = 0
+        self._running: set[asyncio.Task[Any]] = set()
+        self._loaders: dict[str, asyncio.Task[None]] = {}
+        self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
+        self._too_large: set[str] = set()  # groups that the bound does not allow
+        self._asked = 0  # searches so far
+        self._serving = 0  # those under way that do without an index
+        self._kept = kept
+        self._keeper = None if kept is None else Keeper(kept, self._caught_up, self._account)
+        self._rest = rest
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory that all hold."""
+        return self._nbytes
+
+    @property
+    def group_ids(self) -> tuple[str, ...]:
+        """The groups that are in memory, least recently used first."""
+        return tuple(self._entries)
+
+    async def use(
+        self,
+        heads: Sequence[GroupHead],
+        work: Callable[[list[Group]], T],
+        heavy: bool = False,
+        parts: Collection[Part] = (Part.FACTS,),
+    ) -> T:
+        """Run `work` on groups (sorted by id) of which these parts were brought up to their heads first; in a
+        thread if they are big, or `heavy`.
+
+        Raises StoreUnavailable, also when it takes longer than settings.search_timeout_s. A caller who goes
+        away leaves loading and ranking to finish behind it: nobody else may touch the groups before.
+        """
+        self._asked += 1
+        entries = [self._entry(head.group_id) for head in heads]
+        pairs = list(zip(entries, heads, strict=True))
+        if _cost(entries, parts, heavy) <= 1 and all(
+            not entry.lock.locked() and entry.covers(head, parts) for entry, head in pairs
+        ):
+            return work([entry.group for entry in entries])
+        task = asyncio.create_task(self._run(pairs, work, heavy, parts))
+        self._running.add(task)
+        task.add_done_callback(self._finished)
+        with _awaited(entries):
+            try:
+                async with asyncio.timeout(self._settings.search_timeout_s):
+                    return await asyncio.shield(task)
+            except TimeoutError as error:
+                raise StoreUnavailable(_NOT_READY) from error
+
+    def holds(self, group_id: str, parts: Collection[Part] = (Part.FACTS,)) -> bool:
+        """Whether these parts of a group are in memory whole, if perhaps not up to date."""
+        entry = self._entries.get(group_id)
+        return entry is not None and all(map(entry.ready, parts))
+
+    def texts(self, head: GroupHead) -> GroupTexts | None:
+        """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
+        entry = self._entries.get(head.group_id)
+        here = entry is not None and not entry.lock.locked() and entry.covers(head, (Part.TEXTS,))
+        return entry.group.texts if entry is not None and here else None
+
+    def load_behind(self, head: GroupHead, facts: int, parts: Collection[Part] = (Part.FACTS,)) -> None:
+        """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small
+        pages, with rests while others search. The next call tries again if it fails."""
+        self._asked += 1
+        group_id = head.group_id
+        if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
+            self._too_large.add(group_id)
+            return
+        if group_id in self._loaders or len(self._loaders) >= _LOADERS:
+            return
+        entry = self._entry(group_id)
+        if entry.lock.locked():  # by a caller who waits for it
+            return
+        task = asyncio.create_task(self._load(entry, [part for part in parts if not entry.ready(part)], head))
+        self._loaders[group_id] = task
+        task.add_done_callback(lambda done: self._loaded(group_id, done))
+
+    async def begin(self, group_id: str, parts: Collection[Part]) -> bool:
+        """Whether these parts of a group are in memory, or will be as soon as they are used: the group is
+        small, or files hold it but for a page of changes, or there is none. What was read to tell it stays
+        for who loads the group. Raises StoreUnavailable."""
+        if self.holds(group_id, parts):
+            return True
+        if group_id in self._loaders or group_id in self._too_large:
+            return False
+        if self._settings.index_bytes < _ENTRY_BYTES:  # nothing is held
+            return False
+        head = (await self._heads(group_id)).get(group_id)
+        return head is None or await self._begun(head, parts)
+
+    async def _begun(self, head: GroupHead, parts: Collection[Part]) -> bool:
+        entry = self._entry(head.group_id)
+        with _awaited([entry]):
+            async with entry.lock, self._pages(ahead=False) as pages:
+                for part in parts:
+                    if await self._look(entry, part):
+                        await self._page(entry, part, head, pages)
+                    elif part is Part.FACTS and not entry.group.facts.rev:
+                        await self._page(entry, part, head, pages, LOADED_AT_ONCE)
+        self._account(entry)
+        small = entry.ready(Part.FACTS) and len(entry.group.facts) <= LOADED_AT_ONCE
+        return small or all(map(entry.ready, parts))
+
+    async def wait(self, head: GroupHead, parts: Collection[Part]) -> None:
+        """Wait until parts of a group are loaded, page by page: who needs less is answered meanwhile. Raises
+        StoreUnavailable when it takes longer than settings.search_timeout_s."""
+        if self.holds(head.group_id, parts):
+            return
+        self.load_behind(head, 0, parts)
+        loader = self._loaders.get(head.group_id)
+        if loader is None:  # too many are loaded; `use` does it
+            return
+        with _awaited([self._entry(head.group_id)]):
+            done, _ = await asyncio.wait([loader], timeout=self._settings.search_timeout_s)
+        if not done:
+            raise StoreUnavailable(_NOT_READY)
+
+    async def _look(self, entry: SharedGroup, part: Part) -> bool:
+        """Begin with what a file holds of a part that is empty; whether there is one."""
+        if self._kept is None or part in entry.looked:
+            return False
+        entry.looked.add(part)
+        group_id = entry.group.group_id
+        fits = 0 < await self._kept.nbytes(group_id, [part]) <= self._settings.index_bytes
+        held = None
+        if fits and entry.group.part(part).rev == 0:
+            held = await self._kept.read(group_id, part)
+        if held is not None:
+            entry.group.replace(held)
+        return held is not None
+
+    async def loaded_behind(self, group_id: str) -> None:
+        """Wait until a load of the group that nobody waits for is over, if one is under way."""
+        loader = self._loaders.get(group_id)
+        if loader is not None:
+            await asyncio.wait([loader])
+
+    async def settled(self) -> None:
+        """Wait until nothing is written to files any more."""
+        if self._keeper is not None:
+            await self._keeper.settled()
+
+    async def _load(self, entry: SharedGroup, parts: Sequence[Part], head: GroupHead) -> None:
+        """Page by page, so that what is there already can be searched between two of them."""
+        async with self._pages() as pages:
+            for part in parts:
+                async with entry.lock:
+                    await self._look(entry, part)
+                more, pause_s, asked = True, _HEAD_START_S, self._asked
+                while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
+                    if (self._serving or self._asked > asked) and not entry.awaited:
+                        await self._rest(pause_s)
+                    asked, began = self._asked, asyncio.get_running_loop().time()
+                    async with entry.lock:
+                        more = await self._page(entry, part, head, pages)
+                    self._account(entry)
+                    pause_s = rest_s(asyncio.get_running_loop().time() - began)
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """While a search does without an index, loads that nobody waits for rest before each page."""
+        self._serving += 1
+        try:
+            yield
+        finally:
+            self._serving -= 1
+
+    def forget(self, group_id: str) -> None:
+        """Drop a group that the store no longer knows, unless it is in use."""
+        self._too_large.discard(group_id)
+        entry = self._entries.get(group_id)
+        if entry is not None and not entry.lock.locked():
+            self._drop(group_id)
+
+    async def erase(self, group_id: str) -> None:
+        """Drop a group of which something was erased, as soon as it is not in use, and its files."""
+        if self._kept is not None:
+            await self._kept.drop([group_id])
+        entry = self._entries.get(group_id)
+        if entry is not None:
+            async with entry.lock:
+                if self._entries.get(group_id) is entry:
+                    self._drop(group_id)
+
+    async def close(self) -> None:
+        """Wait for work that was left behind, then let go of everything. Loads that nobody waits for end."""
+        loaders = list(self._loaders.values())
+        for loader in loaders:
+            loader.cancel()
+        await asyncio.gather(*loaders, return_exceptions=True)
+        if self._running:
+            await asyncio.wait(self._running, timeout=self._settings.search_timeout_s)
+        if self._keeper is not None:
+            await self._keeper.close(reversed(self._entries.values()))
+        self._entries.clear()
+        self._nbytes = 0
+
+    def _finished(self, task: asyncio.Task[T]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen, also when the caller has gone
+
+    def _loaded(self, group_id: str, task: asyncio.Task[None]) -> None:
+        del self._loaders[group_id]
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._unloadable.discard(group_id)
+        elif group_id not in self._unloadable:
+            self._unloadable.add(group_id)
+            _log.warning("a group's facts could not be loaded in the background: %s", type(error).__name__)
+
+    def _entry(self, group_id: str) -> SharedGroup:
+        entry = self._entries.get(group_id)
+        if entry is None:
+            group = Group(group_id, self._space, self._dimension)
+            entry = self._entries[group_id] = SharedGroup(group, _ENTRY_BYTES)
+            self._nbytes += entry.nbytes
+            self._make_room(group_id)
+        self._entries.move_to_end(group_id)
+        return entry
+
+    async def _run(
+        self,
+        pairs: Sequence[tuple[SharedGroup, GroupHead]],
+        work: Callable[[list[Group]], T],
+        heavy: bool,
+        parts: Collection[Part],
+    ) -> T:
+        entries = [entry for entry, _ in pairs]
+        async with AsyncExitStack() as locks:
+            for entry in entries:  # in one order, by id: nobody waits in a circle
+                await locks.enter_async_context(entry.lock)
+            refreshing = (self._refresh(entry, head, parts) for entry, head in pairs)
+            for failed in await asyncio.gather(*refreshing, return_exceptions=True):
+                if failed is not None:
+                    raise failed
+            return await offload(_cost(entries, parts, heavy), work, [entry.group for entry in entries])
+
+    async def _refresh(self, entry: SharedGroup, head: GroupHead, parts: Collection[Part]) -> None:
+        """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
+        if entry.covers(head, parts):
+            return
+        async with self._pages() as pages:
+            for part in parts:
+                await self._look(entry, part)
+                while await self._page(entry, part, head, pages):
+                    pass
+        self._account(entry)
+
+    def _pages(self, *, ahead: bool = True) -> Pages:
+        return Pages(self._store, self._settings.store_timeout_s, ahead=ahead)
+
+    async def _page(
+        self, entry: SharedGroup, part: Part, head: GroupHead, pages: Pages, limit: int = 0
+    ) -> bool:
+        """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more.
+        0: as large as suits who waits."""
+        group = entry.group
+        if not group.covers(part, head.epoch, head.rev):
+            held = group.part(part)
+            most = self._settings.load_page
+            limit = limit or (most if entry.awaited else min(most, _BEHIND_PAGE))
+            changes = await pages.after(held, limit, head)
+            if (held.rev or len(held)) and changes.head.epoch != held.epoch:
+                group.empty(part)
+                entry.complete.discard(part)
+                return True
+            await offload(_cost_of_changes(changes), group.apply, changes)
+            entry.unkept[part] += _rows_of(changes)
+            if changes.more and not group.covers(part, head.epoch, head.rev):
+                return True
+        entry.complete.add(part)
+        if self._keeper is not None:
+            self._keeper.keep_if_due(entry, part)
+        return False
+
+    async def _caught_up(self, entry: SharedGroup, part: Part) -> bool:
+        """Bring a part up to what the store has now; False: the store does not know the group."""
+        group_id = entry.group.group_id
+        heads = await self._heads(group_id)
+        async with self._pages() as pages:
+            while group_id in heads and await self._page(entry, part, heads[group_id], pages):
+                pass
+        return group_id in heads
+
+    async def _heads(self, group_id: str) -> dict[str, GroupHead]:
+        return await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
+
+    def _account(self, entry: SharedGroup) -> None:
+        group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes
+        if self._entries.get(group_id) is not entry:
+            return
+        self._nbytes += nbytes - entry.nbytes
+        entry.nbytes = nbytes
+        self._make_room(group_id)
+
+    def _make_room(self, group_id: str) -> None:
+        """Drop other groups, least recently used first, until the bound holds."""
+        while self._nbytes > self._settings.index_bytes:
+            others = ((each, entry) for each, entry in self._entries.items() if each != group_id)
+            oldest = next((each for each, entry in others if not entry.lock.locked()), None)
+            if oldest is None:
+                return
+            self._drop(oldest)
+
+    def _drop(self, group_id: str) -> None:
+        self._nbytes -= self._entries.pop(group_id).nbytes
+
+
+@contextmanager
+def _awaited(entries: Sequence[SharedGroup]) -> Iterator[None]:
+    """While a caller waits for groups."""
+    for entry in entries:
+        entry.awaited += 1
+    try:
+        yield
+    finally:
+        for entry in entries:
+            entry.awaited -= 1
+
+
+def _rows_of(page: Page) -> int:
+    """How many rows a page changes."""
+    if isinstance(page, Changes):
+        return len(page.facts) + len(page.removed)
+    return len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.removed_episodes)
+
+
+def rest_s(page_s: float) -> float:
+    """How long a load that nobody waits for rests after a page that took so long, in seconds."""
+    return min(_REST * page_s, _LONGEST_REST_S)
+
+
+def _cost(entries: Iterable[SharedGroup], parts: Collection[Part], heavy: bool) -> float:
+    """Of work on parts of groups, see `offload`."""
+    if heavy:
+        return math.inf
+    return sum(len(entry.group.part(part)) for entry in entries for part in parts) / INDEX_ROWS
+
+
+def _cost_of_changes(page: Page) -> float:
+    """Of applying a page, see `offload`. Bodies are read again when they are removed."""
+    if isinstance(page, Changes):
+        return (len(page.facts) + len(page.removed)) / INDEX_CHANGES
+    if page.removed_episodes:
+        return math.inf
+    rows = len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.communities or ())
+    chars = sum(len(indexed.episode.body) for indexed in page.episodes)
+    return max(rows / INDEX_CHANGES, chars / INDEX_CHARS)

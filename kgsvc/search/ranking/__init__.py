@@ -1,0 +1,1 @@
+"""From a question to an order: methods, rerankers, evidence."""
