@@ -5,8 +5,8 @@
 
 For each store, with the offline extractor and with a scripted model that takes so many seconds a call: items
 acknowledged and completed a second by one stream (one group; so many groups by turns) and by 16 unary callers
-(one group; a group an item), and what an item costs: transactions that write, and calls of the store. On the
-embedded store each transaction is one fsync.
+(one group; a group an item), and what an item costs: transactions (on the embedded store those that write,
+which is an fsync each; on Neo4j all), calls of the store, and CPU of the service.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import LiteralString
 
 from neo4j import AsyncGraphDatabase
 
 from bench.corpus import chat
-from bench.measuring import keep, machine, run, say
+from bench.measuring import cpu_s, keep, machine, run, say
 from bench.model_server import Model
 from bench.planted import corpus
 from bench.service import idle, metrics, to_message
@@ -38,7 +39,7 @@ _CALLERS = 16
 _DONE_S = 1_800.0
 _LOOK_S = 0.05
 _CHANGES = slice(8, 12)  # of SQLite's WAL index: a number that grows with every transaction
-_LAST_COMMIT = "SHOW DATABASE neo4j YIELD lastCommittedTxn"
+_BEGUN: LiteralString = "SHOW TRANSACTIONS YIELD transactionId WHERE transactionId STARTS WITH 'neo4j-'"
 Told = Sequence[tuple[str, typ.Message]]  # with the group of each
 Send = Callable[[Client, Told], Awaitable[None]]
 Transactions = Callable[[], Awaitable[int]]
@@ -52,6 +53,7 @@ class Figures:
     completed: float  # a second, from the first item sent
     transactions: float  # an item
     steps: float  # an item: calls of the store
+    cpu_ms: float  # an item: of the service
 
 
 async def by_stream(client: Client, told: Told) -> None:
@@ -82,7 +84,7 @@ async def measured(
 ) -> Figures:
     """Send everything to an idle service and wait until it is completed."""
     await idle(client, service)
-    before, written = metrics(service), await transactions()
+    before, written, used_s = metrics(service), await transactions(), cpu_s(service.pid)
     began = time.perf_counter()
     await send(client, told)
     acknowledged_s = time.perf_counter() - began
@@ -96,6 +98,7 @@ async def measured(
         count / completed_s,
         (await transactions() - written) / count,
         _grown(service, before, "store_round_trips_total") / count,
+        (cpu_s(service.pid) - used_s) * 1_000 / count,
     )
 
 
@@ -104,7 +107,7 @@ def _grown(service: Service, before: dict[str, float], name: str) -> float:
 
 
 def transactions_of(settings: dict[str, str], stack: AsyncExitStack) -> Transactions:
-    """How many transactions have written to the store so far."""
+    """How many transactions have written to the store so far; on Neo4j those that have read, too."""
     if settings["store.kind"] == "embedded":
         folder = Path(settings["store.data_dir"])
 
@@ -118,8 +121,8 @@ def transactions_of(settings: dict[str, str], stack: AsyncExitStack) -> Transact
     stack.push_async_callback(driver.close)
 
     async def neo4j() -> int:
-        records, _, _ = await driver.execute_query(_LAST_COMMIT, database_="system")
-        return int(records[0][0])
+        records, _, _ = await driver.execute_query(_BEGUN, database_="neo4j")  # this one is among them
+        return max(int(record[0].rpartition("-")[2]) for record in records)
 
     return neo4j
 
@@ -156,12 +159,14 @@ async def table(
 
 def show(label: str, found: dict[str, Figures]) -> None:
     """One table in Markdown."""
-    print(f"\n| {label} | acknowledged/s | completed/s | transactions an item | calls of the store |")
-    print("|---|---|---|---|---|")
+    print(
+        f"\n| {label} | acknowledged/s | completed/s | transactions an item | calls of the store | CPU ms |"
+    )
+    print("|---|---|---|---|---|---|")
     for name, each in found.items():
         print(
             f"| {name} | {each.acknowledged:,.0f} | {each.completed:,.0f} | {each.transactions:.2f}"
-            f" | {each.steps:.1f} |"
+            f" | {each.steps:.1f} | {each.cpu_ms:.1f} |"
         )
 
 

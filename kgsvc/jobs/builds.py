@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceError, StepError
-from kgsvc.domain.model.communities import BuildLease
+from kgsvc.domain.model.communities import BuildLease, BuildWork
 from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
 from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import BuildStore
@@ -40,10 +40,13 @@ def build_work(
     async def renew(leases: Mapping[str, BuildLease]) -> set[str]:
         return {key for key, lease in leases.items() if await store.renew_build(lease)}
 
-    async def serve(lease: BuildLease, _make_room: Callable[[], bool]) -> None:
+    async def claim(builds: Sequence[BuildWork], owner_id: str, now_ms: int) -> list[BuildLease | None]:
+        return [await store.claim_build(build, owner_id, now_ms) for build in builds]
+
+    async def serve(lease: BuildLease, _make_room: Callable[[], bool]) -> bool:
         if lease.attempt > attempts:
             await fail(lease, StepError(f"the process died {attempts} times while it worked on this build"))
-            return
+            return False
         try:
             await handler.build(lease)
         except (LeaseLost, ServiceError):
@@ -52,6 +55,7 @@ def build_work(
             if not isinstance(error, StepError):
                 log.error("a build failed", exc_info=without_text(error), extra=_named(lease))
             await fail(lease, step_error(error))
+        return False
 
     async def fail(lease: BuildLease, error: StepError) -> None:
         now_ms = clock.now_ms()
@@ -75,7 +79,7 @@ def build_work(
         rest_s=0.25,  # the activity of items, too, wakes whoever waits
         offers=offers,
         next_due_ms=next_due_ms,
-        claim=store.claim_build,
+        claim=claim,
         renew=renew,
         release=store.release_build,
         serve=serve,

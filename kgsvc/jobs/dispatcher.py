@@ -31,7 +31,7 @@ class QueueSettings:
     micro_batch: Annotated[int, Fixed] = 32  # items of one commit; more brings little (bench.beside_graphiti)
     batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
-    groups_at_once: int = 8  # groups that one process works on at the same time
+    groups_at_once: int = 32  # groups that one process works on at the same time
     batches_a_turn: int = 8  # then a group makes room if others wait
     attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500
@@ -66,12 +66,13 @@ class LeasedWork(Generic[L]):
     # Work that is due at a time (now_ms, limit), others' included; what is to be claimed first comes first.
     offers: Callable[[int, int], Awaitable[list[Offer]]]
     next_due_ms: Callable[[], Awaitable[int | None]]  # when work is due next, None: not known
-    claim: Callable[[Any, str, int], Awaitable[L | None]]  # (work, owner_id, now_ms); None: taken
+    # (works, owner_id, now_ms); None: taken by somebody else
+    claim: Callable[[Sequence[Any], str, int], Awaitable[Sequence[L | None]]]
     renew: Callable[[Mapping[str, L]], Awaitable[set[str]]]  # by key; the keys of those that are still held
     release: Callable[[L, int], Awaitable[None]]  # (lease, now_ms); nothing if it is not held any more
-    # Does the work, or a part of it once the function given says that other work waits. Raises LeaseLost,
-    # ServiceError: the work is put down for a moment.
-    serve: Callable[[L, Callable[[], bool]], Awaitable[None]]
+    # Does the work, or a part of it once the function given says that other work waits; whether the lease is
+    # released already. Raises LeaseLost, ServiceError: the work is put down for a moment.
+    serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
 
 
 class RetryPolicy:
@@ -269,13 +270,14 @@ class Dispatcher(Generic[L]):
         return min(self._kind.idle_s, max(wait_s, self._settings.poll_s))
 
     async def _claim(self, offers: Sequence[Offer]) -> int:
+        free = self._kind.at_once - len(self._held)
+        able = [offer for offer in offers if self._lapses.may_claim(offer)][: max(0, free)]
+        if self._draining or not able:
+            return 0
+        works = [offer.work for offer in able]
+        leases = await self._kind.claim(works, self._owner_id, self._clock.now_ms())
         claimed = 0
-        for offer in offers:
-            if self._draining or len(self._held) >= self._kind.at_once:
-                break
-            if not self._lapses.may_claim(offer):
-                continue
-            lease = await self._kind.claim(offer.work, self._owner_id, self._clock.now_ms())
+        for offer, lease in zip(able, leases, strict=True):
             self._lapses.forget(offer.key)
             if lease is not None:
                 claimed += 1
@@ -293,8 +295,9 @@ class Dispatcher(Generic[L]):
 
         kind = self._kind
         named = {"group_id": offer.group_id, kind.key: offer.key}
+        released = False
         try:
-            await kind.serve(lease, make_room)
+            released = await kind.serve(lease, make_room)
         except LeaseLost:
             log.info("lease of %s lost", kind.name, extra=named)
         except Exception as error:
@@ -304,11 +307,12 @@ class Dispatcher(Generic[L]):
                 log.error("%s paused", kind.name, exc_info=without_text(error), extra=named)
             await asyncio.sleep(self._settings.backoff_base_ms / 1000)
         finally:
-            await self._give_back(offer.key, lease)
+            await self._give_back(offer.key, None if released else lease)
 
-    async def _give_back(self, key: str, lease: L) -> None:
+    async def _give_back(self, key: str, lease: L | None) -> None:
         try:
-            await asyncio.shield(self._kind.release(lease, self._clock.now_ms()))
+            if lease is not None:
+                await asyncio.shield(self._kind.release(lease, self._clock.now_ms()))
         except KgError as error:
             log.warning("release failed, the lease will lapse: %s", type(error).__name__)
         finally:

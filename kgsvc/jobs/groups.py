@@ -11,7 +11,16 @@ from typing import Generic, Protocol, TypeVar
 
 from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
 from kgsvc.domain.model.delta import StaleItems
-from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, Lease, QueuedItem, Step
+from kgsvc.domain.model.items import (
+    CRASH,
+    Claimed,
+    FailedItem,
+    GroupWork,
+    ItemState,
+    Lease,
+    QueuedItem,
+    Step,
+)
 from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
 from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import QueueStore
@@ -26,6 +35,7 @@ class HasItem(Protocol):
 
 
 P = TypeVar("P", bound=HasItem)
+_BYTES_AHEAD = 64 * 1024 * 1024  # of bodies in one process; beyond, no group has more than one batch begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +44,12 @@ class Steps(Generic[P]):
 
     `prepare` does everything that needs no lock and gives the items that can be committed and those that
     failed; it raises LeaseLost, StoreUnavailable. `commit` changes the graph and completes the items in one
-    transaction; it raises StepError (the batch is then tried in halves), StaleItems (it is tried without
-    them), LeaseLost, ServiceError.
+    transaction, which with True releases the lease too; it raises StepError (the batch is then tried in
+    halves), StaleItems (it is tried without them), LeaseLost, ServiceError.
     """
 
     prepare: Callable[[Lease, Sequence[QueuedItem]], Awaitable[tuple[list[P], list[FailedItem]]]]
-    commit: Callable[[Lease, Sequence[P]], Awaitable[None]]
+    commit: Callable[[Lease, Sequence[P], bool], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +78,16 @@ class Starts:
 
     def __init__(self) -> None:
         self._running = 0
+        self._bytes = 0  # of bodies in the batches that have begun
         self._starting = False
         self._exclusive = False
         self._changed = asyncio.Event()
 
     async def begin(self, *, may_wait: bool) -> bool:
         """Take the turn to start items. A caller with batches under way (`may_wait` False) gets False at
-        once while another waits for these to end."""
+        once while another waits for these to end, or while much is under way already."""
+        if not may_wait and self._bytes >= _BYTES_AHEAD:
+            return False
         while self._starting or self._exclusive:
             if self._exclusive and not may_wait:
                 return False
@@ -82,9 +95,10 @@ class Starts:
         self._starting = True
         return True
 
-    def started(self, *, alone: bool) -> None:
+    def started(self, *, alone: bool, nbytes: int = 0) -> None:
         """A batch has begun and ends the turn; `alone`: nothing else may begin until it has ended."""
         self._running += 1
+        self._bytes += nbytes
         self._exclusive = alone
         self._end_turn()
 
@@ -97,9 +111,10 @@ class Starts:
         while self._running > 1:
             await self._changed.wait()
 
-    def ended(self, *, alone: bool) -> None:
+    def ended(self, *, alone: bool, nbytes: int = 0) -> None:
         """A batch is committed, failed or given up."""
         self._running -= 1
+        self._bytes -= nbytes
         if alone:
             self._exclusive = False
         self._notify()
@@ -135,22 +150,31 @@ class _Begun(Generic[P]):
 
     task: asyncio.Task[PreparedBatch[P]]
     alone: bool
+    nbytes: int
+
+    def ended(self, starts: Starts) -> None:
+        """It is committed, failed or given up."""
+        starts.ended(alone=self.alone, nbytes=self.nbytes)
 
 
 class GroupRunner(Generic[P]):
     """Works on the due items of one group while the lease holds."""
 
-    def __init__(self, jobs: GroupJobs[P], lease: Lease) -> None:
+    def __init__(self, jobs: GroupJobs[P], claimed: Claimed) -> None:
         self._jobs = jobs
-        self._lease = lease
+        self._lease = claimed.lease
+        self._claimed = list(claimed.items)  # started, not begun
         self._ahead: deque[_Begun[P]] = deque()
         self._in_flight: set[str] = set()
         self._exhausted = False
+        self._all_begun = False
+        self.released = False  # with the last commit
 
     async def run(self, make_room: Callable[[], bool]) -> None:
-        """Until nothing is due; or, when `make_room()` says so, until what has begun is committed.
+        """Until what was due is done; or, when `make_room()` says so, until what has begun is committed.
 
-        Raises LeaseLost, ServiceError. What was begun and not committed is simply begun anew later.
+        What comes meanwhile is left to the next visit, unless so much is due that it fills batches. Raises
+        LeaseLost, ServiceError. What was begun and not committed is simply begun anew later.
         """
         try:
             while True:
@@ -162,19 +186,19 @@ class GroupRunner(Generic[P]):
                 try:
                     await self._finish(await begun.task)
                 finally:
-                    self._jobs.starts.ended(alone=begun.alone)
+                    begun.ended(self._jobs.starts)
         finally:
             await self._give_up(list(self._ahead))
 
     async def _give_up(self, begun: list[_Begun[P]]) -> None:
         for batch in begun:
             batch.task.cancel()
-            self._jobs.starts.ended(alone=batch.alone)
+            batch.ended(self._jobs.starts)
         await asyncio.gather(*(batch.task for batch in begun), return_exceptions=True)
 
     async def _begin_more(self) -> None:
         settings = self._jobs.settings
-        self._exhausted = False
+        self._exhausted = self._all_begun
         while len(self._ahead) < settings.batches_ahead and not self._exhausted:
             if not await self._jobs.starts.begin(may_wait=not self._ahead):
                 return
@@ -187,23 +211,25 @@ class GroupRunner(Generic[P]):
             if items:
                 # Once is the crash that is counted when a suspect begins; more are crashes that it saw.
                 alone = any(item.attempts.get(CRASH, 0) > 1 for item in items)
-                self._jobs.starts.started(alone=alone)
+                nbytes = sum(len(item.episode.body) for item in items)
+                self._jobs.starts.started(alone=alone, nbytes=nbytes)
                 self._in_flight.update(item.episode.uuid for item in items)
                 work = self._prepare_alone(items) if alone else self._prepare(items)
-                self._ahead.append(_Begun(asyncio.create_task(work), alone))
+                self._ahead.append(_Begun(asyncio.create_task(work), alone, nbytes))
 
     async def _start(self) -> list[QueuedItem]:
-        settings = self._jobs.settings
-        items = await self._jobs.store.start_items(
-            self._lease,
-            self._jobs.clock.now_ms(),
-            settings.micro_batch,
-            settings.batch_bytes,
-            frozenset(self._in_flight),
-        )
+        items, self._claimed = self._claimed, []
+        if not items:
+            items = await self._started()
         # A short batch means that nothing else is due; a suspect runs with nothing of its group beside it.
-        self._exhausted = len(items) < settings.micro_batch
+        self._exhausted = len(items) < self._jobs.settings.micro_batch
+        self._all_begun = self._exhausted and not any(item.suspect for item in items)
         return await self._without_crashers(items)
+
+    async def _started(self) -> list[QueuedItem]:
+        jobs, in_flight = self._jobs, frozenset(self._in_flight)
+        limit, max_bytes = jobs.settings.micro_batch, jobs.settings.batch_bytes
+        return await jobs.store.start_items(self._lease, jobs.clock.now_ms(), limit, max_bytes, in_flight)
 
     async def _without_crashers(self, items: list[QueuedItem]) -> list[QueuedItem]:
         now_ms = self._jobs.clock.now_ms()
@@ -241,26 +267,28 @@ class GroupRunner(Generic[P]):
 
     async def _finish(self, batch: PreparedBatch[P]) -> None:
         failures = list(batch.failed)
+        last = self._all_begun and not self._ahead and not failures
         if batch.ready:
-            failures.extend(await self._commit(batch.ready))
+            failures.extend(await self._commit(batch.ready, releases=last))
         if failures:
             await self._record(failures)
         done = [entry.item.episode.uuid for entry in batch.ready]
         self._in_flight.difference_update(done, [f.item.episode.uuid for f in batch.failed])
 
-    async def _commit(self, batch: Sequence[P]) -> list[FailedItem]:
+    async def _commit(self, batch: Sequence[P], *, releases: bool = False) -> list[FailedItem]:
         """Commit, or halve the batch until the items that cannot be committed stand alone."""
         try:
-            await self._jobs.steps.commit(self._lease, batch)
+            await self._jobs.steps.commit(self._lease, batch, releases)
         except (LeaseLost, ServiceError):
             raise
         except StaleItems as stale:
             kept = [entry for entry in batch if entry.item.episode.uuid not in stale.uuids]
-            return await self._commit(kept) if kept else []
+            return await self._commit(kept, releases=releases) if kept else []
         except Exception as error:
             if not isinstance(error, StepError):
                 log.error("committing failed", exc_info=without_text(error))
             return await self._halve(batch, step_error(error))
+        self.released = releases
         self._jobs.observer.completed(self._lease.group_id, len(batch))
         return []
 
@@ -280,9 +308,9 @@ class GroupRunner(Generic[P]):
                 self._jobs.observer.parked(failure.item, transition.reason or "")
 
 
-def group_work(jobs: GroupJobs[P]) -> LeasedWork[Lease]:
-    """Groups with due items, the least recently served first."""
-    store, at_once = jobs.store, jobs.settings.groups_at_once
+def group_work(jobs: GroupJobs[P]) -> LeasedWork[Claimed]:
+    """Groups with due items, the least recently served first; many are claimed together."""
+    store, settings = jobs.store, jobs.settings
 
     async def offers(now_ms: int, limit: int) -> list[Offer]:
         return [
@@ -290,24 +318,35 @@ def group_work(jobs: GroupJobs[P]) -> LeasedWork[Lease]:
             for group in await store.ready_groups(now_ms, limit)
         ]
 
-    async def renew(leases: Mapping[str, Lease]) -> set[str]:
-        return set(await store.renew(list(leases.values())))
+    async def claim(works: Sequence[GroupWork], owner_id: str, now_ms: int) -> list[Claimed | None]:
+        try:
+            return await store.begin(works, owner_id, now_ms, settings.micro_batch, settings.batch_bytes)
+        except ServiceError:
+            raise
+        except Exception as error:  # each starts its own items then, and only one of them fails
+            log.error("groups were not begun together", exc_info=without_text(error))
+            return await store.begin(works, owner_id, now_ms, 0, 0)
 
-    async def serve(lease: Lease, make_room: Callable[[], bool]) -> None:
-        await GroupRunner(jobs, lease).run(make_room)
+    async def renew(held: Mapping[str, Claimed]) -> set[str]:
+        return set(await store.renew([claimed.lease for claimed in held.values()]))
+
+    async def serve(claimed: Claimed, make_room: Callable[[], bool]) -> bool:
+        runner = GroupRunner(jobs, claimed)
+        await runner.run(make_room)
+        return runner.released
 
     return LeasedWork(
         name="groups",
         key="group_id",
-        at_once=at_once,
-        limit=4 * at_once,
+        at_once=settings.groups_at_once,
+        limit=4 * settings.groups_at_once,
         idle_s=5.0,
         contended_s=0.25,
         rest_s=0.0,
         offers=offers,
         next_due_ms=store.next_due_ms,
-        claim=store.claim,
+        claim=claim,
         renew=renew,
-        release=lambda lease, _now_ms: store.release(lease),
+        release=lambda claimed, _now_ms: store.release(claimed.lease),
         serve=serve,
     )

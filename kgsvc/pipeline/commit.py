@@ -109,9 +109,9 @@ class Committer:
         self._ontologies = ontologies if resolver is not None else None
         self._rewriter = rewriter
 
-    async def commit(self, lease: Lease, works: Sequence[PreparedItem]) -> None:
-        """All of `works` or nothing. Raises StepError, StaleItems, LeaseLost, Overloaded (the group changes
-        without a pause), StoreUnavailable."""
+    async def commit(self, lease: Lease, works: Sequence[PreparedItem], releases: bool = False) -> None:
+        """All of `works` or nothing, and with it the lease is given up if `releases`. Raises StepError,
+        StaleItems, LeaseLost, Overloaded (the group changes without a pause), StoreUnavailable."""
         batch = _Batch(works)
         turn = self._rewriter.turn(lease.group_id) if self._rewriter else WriteTurn()
         rewrites = turn.rewrites
@@ -123,7 +123,7 @@ class Committer:
                     if turn.rewrites != rewrites:  # then the guard would refuse what was planned from it
                         names = None
                     delta, guard = await self._plan(lease, batch, names or await self._read(lease, batch))
-                    await self._store.apply(delta, guard)
+                    await self._store.apply(delta, replace(guard, releases=releases))
             except RevisionChanged:
                 names = None
                 continue

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, MergeRecord, NameView, SlotView
 from kgsvc.domain.model.graph import Citation, Entity, Episode, Fact, Mention
-from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
+from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
@@ -81,6 +81,14 @@ class QueueStore(Protocol):
         token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had an owner,
         its started items become suspect. Items of an older epoch end, shown as DELETED (group_deleted)."""
 
+    async def begin(
+        self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
+    ) -> list[Claimed | None]:
+        """`claim` each of these groups, all in one transaction, and start their due items as `start_items`
+        does: at most `limit` of a group, and of bodies about its equal share of `max_bytes`. A group of which
+        a suspect is due comes without items: `start_items` begins that one alone. One result a group, in
+        order; None: somebody was faster."""
+
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""
 
@@ -133,6 +141,7 @@ class GraphStore(Protocol):
         at an entity that does not exist). Under a token `transitions` pass over items that its lease has not
         started, as in `save_transitions`. Creates the group's record if needed (guard rev 0, epoch 0). When
         the name of an entity changes, the display names on its facts do too, and they count as changed.
+        With `guard.releases` the lease is given up too, as by `release`.
         `delta.claim` is looked up right after the guard: a key known with the same input returns the head
         unchanged and writes nothing, with another input it raises Conflict, a new one is recorded.
         """

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import apsw
 import pytest
 
 from kgsvc.domain.limits import DAY_MS
@@ -16,10 +15,10 @@ from kgsvc.v1 import envelope_pb2
 from kgsvc.v1 import ingestion_pb2 as ing
 from kgsvc.v1 import types_pb2 as typ
 from tests.faults.conversations import employed
+from tests.faults.processes import SHORT_LEASE, pause_outside_a_transaction, servers
 from tests.support.client import CALL_S, Client, completed, episode
 from tests.support.graphs import assert_sound
 from tests.support.model_process import ModelProcess
-from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped, opened
 
 PROCESSES = 3
@@ -29,7 +28,6 @@ PEOPLE = ("Alice Moreau", "Bruno Keller", "Carla Jensen")
 EMPLOYERS = ("Acme Robotics", "Globex", "Initech", "Northwind", "Umbrella Labs")
 CITIES = ("Lisbon", "Oslo", "Vienna", "Toronto", "Nairobi")
 AT_MS = 1_717_000_000_000
-SHORT_LEASE = {"queue.lease_s": "1", "queue.poll_s": "0.05"}
 DEADLINE_S = 90.0
 
 
@@ -38,16 +36,6 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
     """Closed after the test."""
     async with AsyncExitStack() as entered:
         yield entered
-
-
-async def servers(
-    stack: AsyncExitStack, settings: dict[str, str], folder: Path, names: str
-) -> tuple[list[Service], list[Client]]:
-    """Servers on one store, one for each letter of `names`, with a client each."""
-    services = [Service(settings, folder, name) for name in names]
-    await asyncio.gather(*(stack.enter_async_context(service) for service in services))
-    clients = [await stack.enter_async_context(Client(service.address)) for service in services]
-    return services, clients
 
 
 def employer_of(day: int) -> str:
@@ -151,27 +139,6 @@ async def test_a_process_that_stood_still_past_its_lease_writes_nothing(
     assert after == before
     assert [fact.fact for fact in after.facts] == ["Alice works at Fresh Works"]
     assert len(await model.requests()) == 2
-
-
-async def pause_outside_a_transaction(service: Service, spec: StoreSpec) -> None:
-    """SIGSTOP; on the embedded store not while the process holds the file's write lock, which would stop
-    every other process too, rightly."""
-    while True:
-        service.pause()
-        if spec.data_dir is None or not await asyncio.to_thread(_locked, spec.data_dir / "kgsvc.db"):
-            return
-        service.resume()
-
-
-def _locked(file: Path) -> bool:
-    db = apsw.Connection(str(file))
-    try:
-        db.execute("BEGIN IMMEDIATE; ROLLBACK")
-    except apsw.BusyError:
-        return True
-    finally:
-        db.close()
-    return False
 
 
 async def test_small_groups_do_not_wait_for_a_large_one(

@@ -9,6 +9,7 @@ from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import (
     AcceptBatch,
     Accepted,
+    Claimed,
     GroupWork,
     ItemState,
     ItemStatus,
@@ -166,6 +167,19 @@ class ModelQueue(ModelIntake):
         group.served_ms = now_ms
         return Lease(group.group_id, owner_id, group.token, group.epoch)
 
+    async def begin(
+        self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
+    ) -> list[Claimed | None]:
+        taken: list[Claimed | None] = []
+        for each in seen:
+            lease = await self.claim(each, owner_id, now_ms)
+            items: list[QueuedItem] = []
+            due = [item for item in self.peek(each.group_id).items.values() if item.due(now_ms)]
+            if lease is not None and not any(item.suspect for item in due):
+                items = await self.start_items(lease, now_ms, limit, max_bytes // len(seen), ())
+            taken.append(None if lease is None else Claimed(lease, tuple(items)))
+        return taken
+
     def _held(self, lease: Lease) -> Group:
         group = self.peek(lease.group_id)
         if (group.token, group.owner_id, group.epoch) != (lease.token, lease.owner_id, lease.epoch):
@@ -187,9 +201,7 @@ class ModelQueue(ModelIntake):
             group = self._held(lease)
         except LeaseLost:
             return
-        group.owner_id = None
-        for item in group.items.values():
-            item.give_back()
+        group.give_up()
 
     async def start_items(
         self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]

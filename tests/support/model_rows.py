@@ -174,6 +174,11 @@ class Group:
     def held_token(self) -> int | None:
         return None if self.owner_id is None else self.token
 
+    def give_up(self) -> None:
+        self.owner_id = None
+        for item in self.items.values():
+            item.give_back()
+
     @property
     def episodes(self) -> list[Episode]:
         """By (reference_ms, uuid)."""

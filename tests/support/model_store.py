@@ -66,6 +66,8 @@ class ModelGraph(ModelHistory, ModelCandidates):
             group.items[uuid].usage += delta.spent[uuid]
         for uuid in delta.remove_episodes:
             _remove_episode(group, uuid)
+        if guard.releases:
+            group.give_up()
         self._activity += 1
         return group.head
 

@@ -164,6 +164,7 @@ class Guard:
     rev: int  # the group's rev that was read; else RevisionChanged
     epoch: int  # else LeaseLost
     token: int | None = None  # the lease's fencing token; None: a caller's own write
+    releases: bool = False  # the lease is given up with the change
 
 
 class StaleItems(Exception):

@@ -211,6 +211,14 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class Claimed:
+    """A group that was taken, and its items that were started with it."""
+
+    lease: Lease
+    items: tuple[QueuedItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FailedItem:
     """An item that failed in a step; `stage` is the output of the last step that succeeded, to be kept.
 

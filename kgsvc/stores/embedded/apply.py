@@ -25,7 +25,7 @@ from kgsvc.stores.embedded.indexes import (
     write_words,
 )
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
-from kgsvc.stores.embedded.queue import write_spent, write_transitions
+from kgsvc.stores.embedded.queue import release_group, write_spent, write_transitions
 from kgsvc.stores.embedded.rows import (
     Ids,
     Row,
@@ -177,6 +177,8 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     if delta.erased is not None:
         note_erased(db, delta.group_id, delta.erased)
     db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, gid))
+    if guard.releases:
+        release_group(db, gid)
     return GroupHead(delta.group_id, rev, group.epoch, delta.system_ms)
 
 

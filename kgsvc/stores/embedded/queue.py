@@ -10,6 +10,7 @@ import apsw
 from kgsvc.domain.model.graph import TOLD, Episode, Usage
 from kgsvc.domain.model.items import (
     TERMINAL,
+    Claimed,
     GroupWork,
     ItemState,
     Lease,
@@ -17,6 +18,7 @@ from kgsvc.domain.model.items import (
     Transition,
 )
 from kgsvc.stores.embedded.rows import (
+    Group,
     Row,
     all_rows,
     column,
@@ -119,6 +121,20 @@ def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> 
     return Lease(seen.group_id, owner_id, token, epoch)
 
 
+def _begin(
+    db: apsw.Connection, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
+) -> list[Claimed | None]:
+    taken: list[Claimed | None] = []
+    for each in seen:
+        lease = _claim(db, each, owner_id, now_ms)
+        items: list[QueuedItem] = []
+        if lease is not None and not _one_suspect(db, (group := leased_group(db, lease)).gid, now_ms):
+            ids = _due(db, group.gid, now_ms, limit, max_bytes // len(seen), ())
+            items = _started_items(db, lease, group, ids)
+        taken.append(None if lease is None else Claimed(lease, tuple(items)))
+    return taken
+
+
 def _renew(db: apsw.Connection, leases: Sequence[Lease]) -> list[str]:
     sql = """
         UPDATE groups SET renewals = renewals + 1
@@ -135,13 +151,22 @@ def _release(db: apsw.Connection, lease: Lease) -> None:
         UPDATE groups SET owner_id = NULL
         WHERE group_id = ? AND owner_id = ? AND token = ? AND epoch = ? RETURNING gid
         """
-    rows = all_rows(db, sql, (lease.group_id, lease.owner_id, lease.token, lease.epoch))
-    if rows:
-        sql = """
-            UPDATE items SET started = 0, crash_attempts = crash_attempts - suspect
-            WHERE gid = ? AND started > 0
-            """
-        db.execute(sql, rows[0])
+    for (gid,) in all_rows(db, sql, (lease.group_id, lease.owner_id, lease.token, lease.epoch)):
+        _unmark(db, gid)
+
+
+def release_group(db: apsw.Connection, gid: int) -> None:
+    """For the one who holds its lease."""
+    db.execute("UPDATE groups SET owner_id = NULL WHERE gid = ?", (gid,))
+    _unmark(db, gid)
+
+
+def _unmark(db: apsw.Connection, gid: int) -> None:
+    sql = """
+        UPDATE items SET started = 0, crash_attempts = crash_attempts - suspect
+        WHERE gid = ? AND started > 0
+        """
+    db.execute(sql, (gid,))
 
 
 def _start_items(
@@ -154,6 +179,10 @@ def _start_items(
         db.execute("UPDATE items SET crash_attempts = crash_attempts + 1 WHERE id = ?", (ids[0],))
     else:
         ids = _due(db, gid, now_ms, limit, max_bytes, exclude)
+    return _started_items(db, lease, group, ids)
+
+
+def _started_items(db: apsw.Connection, lease: Lease, group: Group, ids: list[int]) -> list[QueuedItem]:
     db.executemany("UPDATE items SET started = ? WHERE id = ?", [(lease.token, row_id) for row_id in ids])
     return [replace(item, ontology=group.ontology) for item in _queued(db, ids)] if ids else []
 
@@ -287,6 +316,7 @@ class EmbeddedQueue(EmbeddedBase):
     ready_groups = reading(_ready_groups)
     next_due_ms = reading(_next_due_ms)
     claim = writing(_claim)
+    begin = writing(_begin)
     renew = writing(_renew)
     release = writing(_release)
     save_transitions = writing(_save_transitions)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, LiteralString
 
-from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
+from neo4j import AsyncDriver
+
+from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, StoreRefused
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.domain.model.graph import Mention
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.similarity import search_terms
-from kgsvc.stores.neo4j.base import Base, Row, Tx
+from kgsvc.stores.neo4j.base import Base, Row, Tx, for_each, whole_text, without
 from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
@@ -26,6 +31,7 @@ from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.receipts import RELEASE_EPISODES, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
+from kgsvc.stores.neo4j.together import Together
 
 _NAME_TOKENS: LiteralString = """
     CALL () {
@@ -245,33 +251,116 @@ _WRITE: LiteralString = (
         <SEEK n:Entity uuid>
         DETACH DELETE n
     }
-    RETURN g.rev
+    CALL (g) {
+        UNWIND CASE WHEN $p.releases THEN [1] ELSE [] END AS given_up
+        SET g.owner_id = null
+        WITH g
+        <UNMARK>
+    }
+    RETURN g.rev AS rev
     """
 )
+_LOCK_EACH: LiteralString = for_each(
+    whole_text(LOCK), "head, token, claimed, ours, owners, entities, facts, counted, group_id"
+)
 _WRITE_25: LiteralString = "CYPHER 25" + _WRITE  # takes vectors as such
+# What few commits of items have, if any: removals, merges, new names of entities, callers' keys.
+_RARE = (
+    "claims",
+    "removed",
+    "reserved",
+    "dropped_facts",
+    "renamed",
+    "removed_names",
+    "removed_name_tokens",
+    "moved",
+    "spent",
+    "removed_episodes",
+    "removed_merges",
+    "merges",
+    "removed_mentions",
+    "removed_entities",
+    "dropped_hubs",
+    "hidden_episodes",
+    "gone",
+)
+_ADD_EACH: LiteralString = for_each(without(whole_text(_WRITE), _RARE), "rev")
+_ADD_EACH_25: LiteralString = "CYPHER 25 " + _ADD_EACH
+_TOGETHER = 32  # changes of one transaction
+_ROWS_TOGETHER = 2_000  # that they write, unless a single one writes more
+_AT_ONCE = 2  # such transactions
+Change = tuple[GraphDelta, Guard]
 
 
 class Apply(Base):
-    """GraphStore.apply."""
+    """GraphStore.apply. Changes of several groups that come at the same time share a transaction."""
+
+    def __init__(self, driver: AsyncDriver, database: str, deadline_s: float, patience_s: float) -> None:
+        super().__init__(driver, database, deadline_s, patience_s)
+        self._together = Together(self._apply_all, _weigh, _TOGETHER, _ROWS_TOGETHER, _AT_ONCE)
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
-        questions = questions_of(delta, guard.token)
+        if guard.token is None:  # a caller waits for it
+            (outcome,) = await self._apply_all([(delta, guard)])
+        else:
+            outcome = await self._together.run(delta.group_id, (delta, guard))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-        async def commit(tx: Tx) -> GroupHead:
-            (row,) = await tx.run(LOCK, **questions)
-            if (unchanged := check(row, delta, guard)) is not None:
-                return unchanged
-            rev = guard.rev + int(delta.bumps_rev)
-            values = _values(row, delta, guard)
-            for vector in values["fact_vectors"]:
-                vector.append(numbers(vector[1], packed=self._vectors_indexed))
-            write = _WRITE_25 if self._vectors_indexed else _WRITE
-            await tx.run(write, **values, rev=rev, shard=self._shard())
-            if delta.erased is not None:
+    async def _apply_all(self, changes: Sequence[Change]) -> list[GroupHead | Exception]:
+        """Each group of `changes` once. Those that are refused drop out; what the engine refuses is found by
+        halves."""
+        try:
+            found = await self._transact(partial(self._lock_and_write, changes))
+        except StoreRefused as refused:
+            if len(changes) == 1:
+                return [refused]
+            middle = len(changes) // 2
+            return [*await self._apply_all(changes[:middle]), *await self._apply_all(changes[middle:])]
+        return [found[delta.group_id] for delta, _ in changes]
+
+    async def _lock_and_write(self, changes: Sequence[Change], tx: Tx) -> dict[str, GroupHead | Exception]:
+        """All locks first, in one order everywhere."""
+        ordered = sorted(changes, key=lambda change: change[0].group_id)
+        rows = await tx.run(_LOCK_EACH, all=[questions_of(delta, guard.token) for delta, guard in ordered])
+        by_group = {row[8]: row for row in rows}
+        found: dict[str, GroupHead | Exception] = {}
+        writes: list[dict[str, Any]] = []
+        shard = self._shard()
+        for delta, guard in ordered:
+            row = by_group[delta.group_id]
+            try:
+                unchanged = check(row, delta, guard)
+            except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:
+                found[delta.group_id] = refused
+                continue
+            if unchanged is None:
+                writes.append(self._written(row, delta, guard) | {"shard": shard})
+                unchanged = GroupHead(delta.group_id, writes[-1]["rev"], guard.epoch, delta.system_ms)
+            found[delta.group_id] = unchanged
+        plain = [values for values in writes if not any(values[name] for name in _RARE)]
+        if plain:
+            await tx.run(_ADD_EACH_25 if self._vectors_indexed else _ADD_EACH, all=plain)
+        for values in writes:
+            if any(values[name] for name in _RARE):
+                await tx.run(_WRITE_25 if self._vectors_indexed else _WRITE, **values)
+        for delta, _ in ordered:
+            if delta.erased is not None and isinstance(found[delta.group_id], GroupHead):
                 await note_erased(tx, delta.group_id, delta.erased)
-            return GroupHead(delta.group_id, rev, guard.epoch, delta.system_ms)
+        return found
 
-        return await self._transact(commit)
+    def _written(self, row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
+        """Parameters of the write."""
+        values = _values(row, delta, guard)
+        for vector in values["fact_vectors"]:
+            vector.append(numbers(vector[1], packed=self._vectors_indexed))
+        return values | {"rev": guard.rev + int(delta.bumps_rev)}
+
+
+def _weigh(change: Change) -> int:
+    delta, _ = change
+    return len(delta.facts) + len(delta.entities) + len(delta.mentions) + len(delta.transitions)
 
 
 def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
@@ -286,6 +375,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "group_id": delta.group_id,
         "epoch": guard.epoch,
         "token": guard.token,
+        "releases": guard.releases,
         "claims": claim_rows(delta.claim),
         "system_ms": delta.system_ms,
         "entities": [entity_row(entity) for entity in delta.entities],

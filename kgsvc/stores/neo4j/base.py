@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import cache
 from itertools import cycle
 from typing import Any, LiteralString, TypeVar
@@ -78,6 +78,16 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<NEW_GROUP>": """MERGE (g:KgGroup {group_id: $p.group_id})
     ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
         g.owner_token = 0, g.renewals = 0, g.served_ms = 0""",
+    # A group's items that were started are given back: no process died.
+    "<UNMARK>": """MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
+    SET i.started = null,
+        i.crash_attempts = i.crash_attempts - CASE WHEN i.suspect = true THEN 1 ELSE 0 END""",
+    # How many of `due` fit into `$p.max_bytes`, at least one. `taken` is [sum, count] of their bodies; a sum
+    # of -1 takes nothing more.
+    "<FITTING>": """reduce(taken = [0, 0], i IN due | CASE
+            WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $p.max_bytes)
+            THEN [taken[0] + i.bytes, taken[1] + 1]
+            ELSE [-1, taken[1]] END)[1]""",
     # An unfinished item of an older epoch ends without content.
     "<PARK_STALE>": """
     SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
@@ -176,6 +186,35 @@ def _seek(asked: re.Match[str]) -> str:
     index = "group_id, epoch, uuid" if label == "KgItem" else "uuid, group_id, epoch"
     pattern = f"()-[{where}]->()" if label == "RELATES_TO" else f"({where})"
     return f"MATCH {pattern} USING INDEX SEEK {name}:{label}({index})"
+
+
+def without(statement: LiteralString, parameters: Collection[str]) -> LiteralString:
+    """The whole statement without its subqueries that go through these lists. Where they are empty it does
+    the same, and is planned and run in less time."""
+    kept: LiteralString = ""
+    depth, begin = 0, 0
+    for place, character in enumerate(statement):
+        depth += (character == "{") - (character == "}")
+        if depth == 0 and character == "}":
+            part = statement[begin : place + 1]
+            gone = _SUBQUERY.search(part)
+            kept += part if gone is None or gone[1] not in parameters else part[: gone.start()]
+            begin = place + 1
+    return kept + statement[begin:]
+
+
+_SUBQUERY = re.compile(r"CALL \([^)]*\) \{\s*UNWIND \$p\.(\w+) AS .*", re.DOTALL)
+
+
+def for_each(statement: LiteralString, columns: LiteralString) -> LiteralString:
+    """The statement run once for each of the maps in `$p.all`, in their order, in one round trip. It returns
+    `columns`, all of them named."""
+    own = _SCOPE.sub(lambda asked: f"CALL ({', '.join(filter(None, (asked[1], 'each')))}) {{", statement)
+    own = own.replace("$p.", "each.")
+    return f"UNWIND $p.all AS each CALL (each) {{ {own} }} RETURN {columns}"
+
+
+_SCOPE = re.compile(r"CALL \(([^)]*)\) \{")
 
 
 @cache

@@ -12,7 +12,8 @@ from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
 
-# Returns the group's record under its lock, and what must be known of the rows before they are written.
+# Returns the group's record under its lock, and what must be known of the rows before they are written. Part
+# of a statement for many groups (base.for_each).
 LOCK: LiteralString = (
     """
     <NEW_GROUP>
@@ -49,14 +50,15 @@ LOCK: LiteralString = (
     + HELD_TERMS
     + """]) AS facts
     }
-    RETURN [g.rev, epoch, g.last_ms], CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END,
-        claimed, ours, owners, entities, facts, g.facts
+    RETURN [g.rev, epoch, g.last_ms] AS head,
+        CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END AS token,
+        claimed, ours, owners, entities, facts, g.facts AS counted, g.group_id AS group_id
     """
 )
 
 
 def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
-    """Parameters of LOCK, whose only row `check` is given."""
+    """Parameters of LOCK, whose row `check` is given."""
     spoken = {e.uuid for e in delta.entities} | set(delta.names.values())
     for fact in delta.facts:
         spoken |= {fact.source_uuid, fact.target_uuid}

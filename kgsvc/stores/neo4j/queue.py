@@ -10,7 +10,7 @@ from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
-from kgsvc.domain.model.items import GroupWork, Lease, QueuedItem, Transition
+from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.receipts import RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
@@ -143,6 +143,53 @@ _CLAIM: LiteralString = """
     }
     """
 
+# Claims as _CLAIM does and starts as _START does, but not where a suspect is due. Run again after its answer
+# was lost, what it has started itself is not that of another.
+_BEGIN: LiteralString = """
+    UNWIND $p.works AS work
+    MATCH (g:KgGroup {group_id: work.group_id})
+    SET g.lock = 0
+    WITH work, g
+    WHERE g.claim = $p.claim OR (g.owner_token = work.owner_token AND g.renewals = work.renewals
+        AND (g.owner_id = work.owner_id OR (g.owner_id IS NULL AND work.owner_id IS NULL)))
+    SET g.owner_token = work.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
+    WITH work, g
+    CALL (work, g) {
+        UNWIND CASE WHEN work.owner_id IS NULL THEN [] ELSE [1] END AS lapsed
+        MATCH (i:KgPending)
+        WHERE i.group_id = g.group_id AND i.started IS NOT NULL AND i.started <> work.owner_token + 1
+        SET i.suspect = true, i.started = null
+    }
+    WITH g
+    CALL (g) {
+        MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, suspect)
+        WHERE i.group_id = g.group_id AND i.suspect = true AND i.epoch = g.epoch AND i.next_ms <= $p.now_ms
+        RETURN count(i) AS suspects
+    }
+    CALL (g, suspects) {
+        WITH g, suspects WHERE suspects = 0
+        MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, epoch, reference_ms, uuid)
+        WHERE i.group_id = g.group_id AND i.epoch = g.epoch AND i.reference_ms IS NOT NULL
+            AND i.uuid IS NOT NULL AND i.next_ms <= $p.now_ms AND i.suspect IS NULL
+        WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $p.limit
+        RETURN collect(i) AS due
+    }
+    WITH g, due[..<FITTING>] AS due
+    CALL (g, due) {
+        UNWIND due AS i
+        MATCH (e:Episodic {uuid: i.uuid, group_id: g.group_id, epoch: g.epoch})
+            USING INDEX SEEK e:Episodic(uuid, group_id, epoch)
+        SET i.started = g.owner_token
+        WITH i, e
+        RETURN collect([<QUEUED>, <EPISODE>]) AS items
+    }
+    RETURN g.group_id, g.epoch, coalesce(g.ontology_rev, 0), items, EXISTS {
+        MATCH (i:KgPending)
+        WHERE i.group_id = g.group_id AND i.epoch < g.epoch AND i.reference_ms IS NOT NULL
+            AND i.uuid IS NOT NULL
+    }
+    """
+
 # Items that were accepted while their group was being deleted.
 _PARK_STALE: LiteralString = """
     <LOCKED_GROUP>
@@ -169,12 +216,10 @@ _RELEASE: LiteralString = """
     <LEASED_GROUP>
     SET g.owner_id = null
     WITH g
-    MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
-    SET i.started = null, i.crash_attempts = i.crash_attempts - CASE WHEN i.suspect = true THEN 1 ELSE 0 END
+    <UNMARK>
     """
 
 # A suspect's crash is counted once for each `call`, even if that runs again after its answer was lost.
-# `taken` is [sum, count] of the bodies that fit; a sum of -1 takes nothing more.
 _START: LiteralString = """
     <LEASED_GROUP>
     CALL () {
@@ -196,11 +241,7 @@ _START: LiteralString = """
         RETURN collect(i) AS others
     }
     WITH g, suspects + others AS due
-    WITH g, due, reduce(taken = [0, 0], i IN due | CASE
-            WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $p.max_bytes)
-            THEN [taken[0] + i.bytes, taken[1] + 1]
-            ELSE [-1, taken[1]] END)[1] AS fitting
-    WITH coalesce(g.ontology_rev, 0) AS ontology, due[..fitting] AS due
+    WITH coalesce(g.ontology_rev, 0) AS ontology, due[..<FITTING>] AS due
     CALL (due) {
         UNWIND due AS i
         <SEEK e:Episodic i.uuid>
@@ -286,6 +327,28 @@ class Queue(Base):
         if stale:
             await self._end_stale(seen.group_id, epoch, now_ms)
         return Lease(seen.group_id, owner_id, seen.owner_token + 1, epoch)
+
+    async def begin(
+        self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
+    ) -> list[Claimed | None]:
+        ordered = sorted(seen, key=lambda each: each.group_id)
+        rows = await self._run(
+            _BEGIN,
+            works=[asdict(each) for each in ordered],
+            by=owner_id,
+            now_ms=now_ms,
+            claim=str(uuids.uuid4()),
+            limit=limit,
+            max_bytes=max_bytes // len(ordered),
+        )
+        tokens = {each.group_id: each.owner_token + 1 for each in seen}
+        taken: dict[str, Claimed] = {}
+        for group_id, epoch, ontology, items, stale in rows:
+            if stale:
+                await self._end_stale(group_id, epoch, now_ms)
+            lease = Lease(group_id, owner_id, tokens[group_id], epoch)
+            taken[group_id] = Claimed(lease, tuple(queued_of(item, ontology) for item in items))
+        return [taken.get(each.group_id) for each in seen]
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         ordered = sorted(leases, key=lambda lease: lease.group_id)

@@ -11,6 +11,7 @@ from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.domain.model.items import (
     AcceptBatch,
+    Claimed,
     FailedItem,
     ItemState,
     ItemStatus,
@@ -115,7 +116,7 @@ class ScriptedHandler:
                 raise self.broken[item.episode.uuid]
         return [Started(item) for item in items], []
 
-    async def commit(self, lease: Lease, batch: Sequence[Started]) -> None:
+    async def commit(self, lease: Lease, batch: Sequence[Started], releases: bool) -> None:
         """See Steps."""
         await self.before_commit(lease)
         uuids = tuple(entry.item.episode.uuid for entry in batch)
@@ -130,7 +131,7 @@ class ScriptedHandler:
             requires_items=uuids,
             bumps_rev=False,
         )
-        await self.store.apply(delta, Guard(head.rev, lease.epoch, lease.token))
+        await self.store.apply(delta, Guard(head.rev, lease.epoch, lease.token, releases))
         self.committed.append(uuids)
 
 
@@ -192,7 +193,9 @@ class Queue:
         """A runner of one leased group."""
         policy = RetryPolicy(settings, random.Random(1))
         steps, alone = Steps(self.handler.prepare, self.handler.commit), starts or Starts()
-        return GroupRunner(GroupJobs(self.store, steps, self.told, policy, settings, CLOCK, alone), lease)
+        return GroupRunner(
+            GroupJobs(self.store, steps, self.told, policy, settings, CLOCK, alone), Claimed(lease)
+        )
 
     async def run(
         self,
@@ -220,7 +223,7 @@ def dispatcher(
     told: Told | None = None,
     settings: QueueSettings = SETTINGS,
     owner: str = "me",
-) -> Dispatcher[Lease]:
+) -> Dispatcher[Claimed]:
     """A dispatcher; what others do it sees by polling."""
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))

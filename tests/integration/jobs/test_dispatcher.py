@@ -1,14 +1,14 @@
 """Which groups a process works on: fairness, renewal, takeover, drain (design §4)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgsvc.domain.model.items import ItemState, Lease
+from kgsvc.domain.model.items import Claimed, GroupWork, ItemState, Lease
 from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import (
@@ -32,7 +32,7 @@ DONE = ItemState.COMPLETED
 
 
 @asynccontextmanager
-async def running(one: Dispatcher[Lease]) -> AsyncIterator[None]:
+async def running(one: Dispatcher[Claimed]) -> AsyncIterator[None]:
     task = asyncio.create_task(one.run())
     yield
     async with asyncio.timeout(DEADLINE_S):
@@ -251,7 +251,7 @@ async def test_an_unforeseen_error_pauses_one_group_and_is_told(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    await accept(store, "bad", ["b0"])
+    await accept(store, "bad", [f"b{number}" for number in range(SETTINGS.micro_batch + 1)])
     await accept(store, "good", ["g0"])
     real, failures, secret = store.start_items, iter([True]), "text of a body"
 
@@ -268,3 +268,48 @@ async def test_an_unforeseen_error_pauses_one_group_and_is_told(
     assert "groups paused" in caplog.text
     assert secret not in caplog.text
     assert told.failures == []
+
+
+async def test_groups_that_cannot_be_begun_together_begin_one_by_one(
+    store: EmbeddedStore,
+    handler: ScriptedHandler,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for group in ("bad", "good", "fine"):
+        await accept(store, group, [f"{group}-0"])
+    real, secret = store.begin, "text of a body"
+
+    async def begin(seen: Sequence[GroupWork], owner: str, now_ms: int, limit: int, nbytes: int) -> object:
+        if limit and any(each.group_id == "bad" for each in seen):
+            raise RuntimeError(secret)
+        return await real(seen, owner, now_ms, limit, nbytes)
+
+    monkeypatch.setattr(store, "begin", begin)
+    async with running(dispatcher(store, handler, settings=LONG_LEASE)):
+        for group in ("bad", "good", "fine"):
+            await until(lambda group=group: all_done(store, group))  # type: ignore[misc]
+    assert "not begun together" in caplog.text
+    assert secret not in caplog.text
+
+
+async def test_a_single_item_takes_two_transactions(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    """One claims the group and starts the item, one commits it and gives the lease up."""
+    for number in range(20):
+        await accept(store, f"g{number}", [f"e{number}"])
+    calls: list[str] = []
+
+    class Counted:
+        def __getattr__(self, name: str) -> object:
+            if name in ("begin", "start_items", "apply", "release", "save_transitions"):
+                calls.append(name)
+            return getattr(store, name)
+
+    counted = Counted()
+    handler.store = counted  # type: ignore[assignment]
+    async with running(dispatcher(counted, handler, settings=LONG_LEASE)):  # type: ignore[arg-type]
+        for number in range(20):
+            await until(lambda number=number: all_done(store, f"g{number}"))  # type: ignore[misc]
+    assert calls.count("apply") == 20
+    assert set(calls) == {"begin", "apply"}
+    assert calls.count("begin") <= 3

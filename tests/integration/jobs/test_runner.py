@@ -66,12 +66,12 @@ async def test_the_bad_item_alone_is_parked_after_its_attempts(queue: Queue) -> 
 class PoisonousHandler(ScriptedHandler):
     """Whatever is committed together with e2 the engine refuses to write."""
 
-    async def commit(self, lease: Lease, batch: Sequence[Started]) -> None:
+    async def commit(self, lease: Lease, batch: Sequence[Started], releases: bool) -> None:
         """See Handler."""
         if any(entry.item.episode.uuid == "e2" for entry in batch):
             poison = replace(entity("g", "n1", "Ada"), created_ms="secret text")  # type: ignore[arg-type]
             await self.store.apply(delta("g", entities=(poison,)), await guard(self.store, "g", lease.token))
-        await super().commit(lease, batch)
+        await super().commit(lease, batch, releases)
 
 
 async def test_an_item_that_the_engine_refuses_is_parked_and_blocks_nobody(queue: Queue) -> None:

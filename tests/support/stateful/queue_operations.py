@@ -4,7 +4,16 @@ import random
 from dataclasses import replace
 
 from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage
-from kgsvc.domain.model.items import AcceptBatch, GroupWork, ItemState, ItemWarning, NewItem, Step, Transition
+from kgsvc.domain.model.items import (
+    AcceptBatch,
+    Claimed,
+    GroupWork,
+    ItemState,
+    ItemWarning,
+    NewItem,
+    Step,
+    Transition,
+)
 from kgsvc.domain.model.keys import content_hash, digest
 from tests.support.model_rows import Group
 from tests.support.stateful.twins import Comparable, Side, answer, queued
@@ -103,15 +112,22 @@ async def _look(world: World, group_id: str) -> bool:
 
 async def _claim_sight(world: World, place: int) -> None:
     owner_id = world.rng.choice(("worker-a", "worker-b"))
+    limit = world.rng.choice((None, None, 0, 1, 4))  # of items that are started with the claim
 
     async def call(side: Side) -> Comparable:
         seen: GroupWork = side.sights[place]
-        lease = await side.store.claim(seen, owner_id, world.now_ms)
-        if lease is None:
+        if limit is None:
+            held = await side.store.claim(seen, owner_id, world.now_ms)
+            claimed = None if held is None else Claimed(held)
+        else:
+            (claimed,) = await side.store.begin([seen], owner_id, world.now_ms, limit, _HUGE)
+        if claimed is None:
             return None
+        lease = claimed.lease
         side.leases.setdefault(lease.group_id, []).append(lease)
         assert lease.token == seen.owner_token + 1, "a claim makes the token one more"
-        return lease.group_id, lease.owner_id, lease.epoch - side.bases[lease.group_id].epoch
+        epoch = lease.epoch - side.bases[lease.group_id].epoch
+        return lease.group_id, lease.owner_id, epoch, tuple(map(queued, claimed.items))
 
     await world.twins.agree("claim", call)
 

@@ -67,11 +67,12 @@ class World:
     ) -> Comparable:
         """Apply a delta on both sides under their own heads, moved by `rev` and `epoch`, and their leases."""
         group_id = delta.group_id
+        releases = place is not None and self.rng.random() < 0.2
 
         async def call(side: Side) -> Comparable:
             head = await side.head(group_id)
             token = None if place is None else side.leases[group_id][place].token
-            after = await side.store.apply(delta, Guard(head.rev + rev, head.epoch + epoch, token))
+            after = await side.store.apply(delta, Guard(head.rev + rev, head.epoch + epoch, token, releases))
             side.marks[group_id].append(after.rev)
             return side.relative(after)
 
