@@ -146,5 +146,7 @@ class Sending:
         return lambda: reached() or self.failed is not None or self.window.answered > before
 
     def stalled(self) -> KgsvcError:
-        """Nothing was answered for too long."""
-        return self._last or error("DEADLINE_EXCEEDED", "nothing was answered in time")
+        """Nothing was answered for too long: since the last stream broke, or on one that is open."""
+        if self._last is not None and self.window.answered == self._before:
+            return self._last
+        return error("DEADLINE_EXCEEDED", "nothing was answered in time")
