@@ -32,7 +32,9 @@ UNPROVEN = "(unproven)"  # in the audit: whoever presented a wrong credential
 RIGHTS: Mapping[str, Right] = {
     **dict.fromkeys(("Healthcheck", "GetReceipt", "WatchReceipt", "ListItems"), Right.READ),
     **dict.fromkeys(("SearchFacts", "SearchGraph", "GetMemory", "Ask", "GetEpisodes"), Right.READ),
-    **dict.fromkeys(("GetEntityEdge", "GetEntityNode", "GetRelation", "GetFactHistory"), Right.READ),
+    **dict.fromkeys(
+        ("GetEntityEdge", "GetEntityNode", "GetRelation", "GetFactHistory", "WatchGroup"), Right.READ
+    ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
     "ListGroups": Right.READ,
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),

@@ -22,6 +22,7 @@ from kgsvc.api.rpc.documents import DocumentRpcs
 from kgsvc.api.rpc.entities import EntityRpcs
 from kgsvc.api.rpc.episodes import EpisodeRpcs
 from kgsvc.api.rpc.facts import FactRpcs
+from kgsvc.api.rpc.following import FollowingRpcs
 from kgsvc.api.rpc.groups import GroupRpcs
 from kgsvc.api.rpc.health import HealthRpcs, Readiness, ServiceInfo
 from kgsvc.api.rpc.items import ItemRpcs
@@ -56,7 +57,7 @@ class ServerSettings:
     max_call_bytes: int = 256 * 1024 * 1024  # of their requests
     max_streams: int = 1_024
     default_deadline_s: float = 60.0  # of a unary call whose client set none
-    watch_deadline_s: float = 3_600.0  # of WatchReceipt
+    watch_deadline_s: float = 3_600.0  # of WatchReceipt and WatchGroup
     grace_s: float = 10.0  # for running calls at shutdown
     readiness_s: float = 5.0  # between two checks whether the store answers
     keepalive_s: float = 60.0  # between two pings to a silent client
@@ -147,6 +148,7 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         EntityRpcs(core, served.ontology),
         EpisodeRpcs(core, acceptor),
         FactRpcs(core),
+        FollowingRpcs(core, stopping, served.settings.watch_deadline_s),
         GroupRpcs(core, served.ontology),
         HealthRpcs(core, served.info),
         ItemRpcs(core, stopping, served.settings.watch_deadline_s),

@@ -146,7 +146,9 @@ async def _kept(loaded: Loaded) -> tuple[str, None]:
             raise Fault(f"{path} cannot be read: {error.strerror}", name) from error
         if everybody:
             raise Fault(f"everybody can read {path}, which holds a secret", f"that: `chmod 600 {path}`")
-    return f"no file that holds a secret can be read by everybody ({len(named)} looked at)", None
+    if not named:
+        return "no secret is in a file", None
+    return f"files with secrets: {len(named)}, none of which everybody can read", None
 
 
 def _place(settings: Settings) -> str:

@@ -13,6 +13,7 @@ import grpc.aio
 
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect, retryable
+from kgsvc.cli.groups import expect_group
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import as_dict, day, print_json, printable
 from kgsvc.config import Client, Settings
@@ -139,6 +140,8 @@ async def _list(client: Client, group: str, as_json: bool) -> None:
                 _print(document, as_json)
             count += len(answer.output.documents)
             token = answer.output.next_page_token
+    if not count:
+        await expect_group(client, group)
     if not as_json:
         click.echo(f"{count} documents", err=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import sys
@@ -144,15 +145,19 @@ async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: boo
     if not found.count:
         raise Failure(f"there is nothing to read; files of other formats: {found.passed_over}")
     total = Total()
-    with Bars() as bars:
-        async with connect(settings.client) as service:
-            await _send_items(service, (*found.others, *found.items), wanted, total, bars)
-            await _send_documents(service, Reader(settings.reading), found.documents, wanted, total, bars)
-            if wanted.wait_s is not None:
-                await _follow(service, total, wanted.group_id, wanted.wait_s, bars)
+    try:
+        with Bars() as bars:
+            async with connect(settings.client) as service:
+                await _send_items(service, (*found.others, *found.items), wanted, total, bars)
+                await _send_documents(service, Reader(settings.reading), found.documents, wanted, total, bars)
+                if wanted.wait_s is not None:
+                    await _follow(service, total, wanted.group_id, wanted.wait_s, bars)
+    except asyncio.CancelledError:  # by Ctrl-C
+        click.echo("What was stored until now stays; the same command again sends the rest.", err=True)
+        raise
     _report(total, found, wanted, as_json)
     if total.unreadable:
-        raise Failure(f"{len(total.unreadable)} files could not be read; {total.rest}")
+        raise Failure(f"{len(total.unreadable)} files were refused; {total.rest}")
     if total.refused:
         raise Failure(f"{len(total.refused)} lines were refused; {total.rest}")
     if total.failed:
@@ -220,7 +225,7 @@ async def _send_items(
             upload = Upload(
                 service, wanted.group_id, wanted.item_bytes, lambda size: bars.advance(stored, size)
             )
-            total.add(path, await upload.run(_records(source, path, wanted)))
+            total.add(path, await upload.run(read_source(source, path, wanted)))
 
 
 async def _send_documents(
@@ -248,21 +253,25 @@ async def _send_documents(
         bars.advance(done, 1)
 
 
-def _records(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Read]:
+def read_source(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Read]:
+    """What is in a file, touched only when the first is asked for: a pipe may keep one waiting."""
     origin = "standard input" if path == STDIN else path.name
     time = wanted.time or _file_time(source)
     chats = Chats(origin, time, wanted.columns)
     suffix = path.suffix.lower() if wanted.kind == "auto" else ""
     if suffix == ".json":
-        return read_json(source, chats, path if slack.is_day(path) else None)
+        yield from read_json(source, chats, path if slack.is_day(path) else None)
+        return
     if wanted.kind == "csv" or suffix == ".csv":
-        return read_csv(source, chats)
+        yield from read_csv(source, chats)
+        return
     beginning = source.peek(64).lstrip(b"\xef\xbb\xbf").lstrip()
     if wanted.kind == "jsonl" or (wanted.kind == "auto" and beginning.startswith(b"{")):
-        return read_json_lines(source, chats)
-    if wanted.kind == "auto" and beginning.startswith(b"["):
-        return read_json(source, chats)
-    return read_text(source, origin, time)
+        yield from read_json_lines(source, chats)
+    elif wanted.kind == "auto" and beginning.startswith(b"["):
+        yield from read_json(source, chats)
+    else:
+        yield from read_text(source, origin, time)
 
 
 def _file_time(source: IO[bytes]) -> datetime:
@@ -284,18 +293,7 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         print_json(_as_dict(total))
         return
     items = total.items
-    if total.documents:
-        told = ", ".join(f"{count} {came_to}" for came_to, count in total.arrivals.items())
-        chunks = sum(each.new_chunks for each in total.documents)
-        click.echo(f"Documents: {told}; {chunks} chunks to read.")
-    if items.acknowledged or not total.documents:
-        click.echo(f"{items.accepted} items stored, {items.duplicates} were there already.")
-    if items.silent:
-        click.echo(f"{items.silent} not sent: instructions, output of tools, notices, empty messages.")
-    if wanted.time is not None and items.other_time:
-        click.echo(f"{items.other_time} of them keep the time they were stored with, not that of --time.")
-    if found.passed_over:
-        click.echo(f"Files of other formats that were passed over: {found.passed_over}.")
+    click.echo("\n".join(_counted(total, found, wanted)))
     for error in total.unreadable:
         click.echo(printable(str(error)), err=True)
     for path, line, problem in total.refused[:SHOWN]:
@@ -311,6 +309,25 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
     if wanted.wait_s is not None and in_graph > 0:
         whole = not (items.parked or total.failed or total.refused or total.unreadable)
         click.echo("All of them are in the graph." if whole else f"{in_graph} items are in the graph.")
+
+
+def _counted(total: Total, found: Found, wanted: Wanted) -> Iterator[str]:
+    """What was sent and what was not, a line each."""
+    items = total.items
+    if total.documents:
+        told = ", ".join(f"{count} {came_to}" for came_to, count in total.arrivals.items())
+        chunks = sum(each.new_chunks for each in total.documents)
+        yield f"Documents: {told}; {chunks} chunks to read."
+    if not (items.acknowledged or items.silent or total.documents or total.refused or total.unreadable):
+        yield "There was nothing to send."
+    elif items.acknowledged or not total.documents:
+        yield f"{items.accepted} items stored, {items.duplicates} were there already."
+    if items.silent:
+        yield f"{items.silent} not sent: instructions, output of tools, notices, empty messages."
+    if wanted.time is not None and items.other_time:
+        yield f"{items.other_time} of them keep the time they were stored with, not that of --time."
+    if found.passed_over:
+        yield f"Files of other formats that were passed over: {found.passed_over}."
 
 
 def _as_dict(total: Total) -> dict[str, Any]:

@@ -95,7 +95,7 @@ async def _retry(client: Client, group: str, uuids: list[str], as_json: bool) ->
             wanted = RetryItemsInput(group_id=group, uuids=part, all_parked=not uuids)
             answer = await service.call(service.ingestion.RetryItems, RetryItemsRequest(input=wanted))
             retried += answer.output.uuids
-    if not uuids and not retried:
+    if not retried:
         await expect_group(client, group)
     if as_json:
         print_json({"retried": len(retried), "uuids": retried})

@@ -167,7 +167,9 @@ def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
     rows = csv.DictReader(text, strict=True)
     place = source.tell if source.seekable() else lambda: 0  # of a pipe nobody knows how much is to come
     try:
-        if problem := _unknown(rows.fieldnames or (), chats.columns):
+        if rows.fieldnames is None:
+            return  # it is empty
+        if problem := _unknown(rows.fieldnames, chats.columns):
             yield BadLine(1, 0, problem)
             return
         before = place()

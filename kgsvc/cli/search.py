@@ -112,6 +112,8 @@ def memory(
         messages = list(messages_of(source.read(), datetime.now(UTC)))
     except ValueError as error:
         raise Failure(f"the conversation cannot be read: {error}") from error
+    if not messages:
+        raise Failure("the conversation is empty")
     wanted = GetMemoryInput(group_id=group, messages=messages, max_facts=max_facts, center_node_uuid=center)
     request = GetMemoryRequest(input=wanted)
     answer = options.run(ask(settings.client, lambda service: service.retrieval.GetMemory, request))

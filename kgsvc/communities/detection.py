@@ -16,7 +16,6 @@ from typing import Protocol
 
 from kgsvc.domain.errors import ServiceError, StepError
 from kgsvc.domain.model.communities import Behind
-from kgsvc.domain.model.items import SCRATCH
 from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import CommunityStore
 
@@ -124,8 +123,7 @@ class Follower:
     async def catch_up(self) -> None:
         """Follow every group that is behind to its present revision. Raises StoreUnavailable."""
         for behind in await self._store.behind(_GROUPS_AT_ONCE):
-            if not behind.group_id.startswith(SCRATCH):
-                await self._follow(behind)
+            await self._follow(behind)
 
     async def _follow(self, behind: Behind) -> None:
         """Page by page; another process that follows the same group, or a new build, ends it here."""

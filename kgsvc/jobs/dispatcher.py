@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.limits import FROM_ZERO, Fixed
-from kgsvc.domain.model.items import CRASH, SCRATCH, FailedItem, ItemState, QueuedItem, Transition
+from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Transition
 from kgsvc.runtime import Clock
 from kgsvc.stores.intake_protocol import IntakeStore
 
@@ -214,7 +214,6 @@ class Dispatcher(Generic[L]):
         self._lapses = LapseWatch(clock, settings.lease_s)
         self._held: dict[str, _Held[L]] = {}
         self._others_wait = False
-        self._scratch = 0  # groups of a doctor's checks among the offers: they must not hide the others
         self._draining = False
         self._running = False
         self._ended = asyncio.Event()
@@ -248,9 +247,8 @@ class Dispatcher(Generic[L]):
         """Claim what may be claimed; how long to wait before the next look, in seconds."""
         kind = self._kind
         try:
-            offers = await kind.offers(self._clock.now_ms(), kind.limit + self._scratch)
-            self._scratch = sum(offer.group_id.startswith(SCRATCH) for offer in offers)
-            waiting = [o for o in offers if o.key not in self._held and not o.group_id.startswith(SCRATCH)]
+            offers = await kind.offers(self._clock.now_ms(), kind.limit)
+            waiting = [offer for offer in offers if offer.key not in self._held]
             claimed = await self._claim(waiting)
             self._others_wait = len(waiting) > claimed and len(self._held) >= kind.at_once
             if claimed < len(waiting):

@@ -66,6 +66,10 @@ class RetrievalServiceStub:
     """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
     ListDocuments: _grpc.UnaryUnaryMultiCallable[_documents_pb2.ListDocumentsRequest, _documents_pb2.ListDocumentsResponse]
     """Lists the documents of a group by id, a page at a time."""
+    WatchGroup: _grpc.UnaryStreamMultiCallable[_retrieval_pb2.WatchGroupRequest, _retrieval_pb2.WatchGroupResponse]
+    """Tells what changes in the graph of a group, in the order of its revisions, each change at least once, until the
+    caller hangs up. Whoever applies it holds the same entities, facts and episodes as the group. Status OK.
+    """
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
@@ -104,6 +108,10 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     """Reads a document and how far it is, with the chunks of its text if asked. Status OK or NOT_FOUND."""
     ListDocuments: _aio.UnaryUnaryMultiCallable[_documents_pb2.ListDocumentsRequest, _documents_pb2.ListDocumentsResponse]  # type: ignore[assignment]
     """Lists the documents of a group by id, a page at a time."""
+    WatchGroup: _aio.UnaryStreamMultiCallable[_retrieval_pb2.WatchGroupRequest, _retrieval_pb2.WatchGroupResponse]  # type: ignore[assignment]
+    """Tells what changes in the graph of a group, in the order of its revisions, each change at least once, until the
+    caller hangs up. Whoever applies it holds the same entities, facts and episodes as the group. Status OK.
+    """
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     """Answers from the graph, deterministically. Without a filter on time, searches find facts that are valid now and
@@ -205,5 +213,15 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_documents_pb2.ListDocumentsResponse, _abc.Awaitable[_documents_pb2.ListDocumentsResponse]]:
         """Lists the documents of a group by id, a page at a time."""
+
+    @_abc_1.abstractmethod
+    def WatchGroup(
+        self,
+        request: _retrieval_pb2.WatchGroupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_retrieval_pb2.WatchGroupResponse], _abc.AsyncIterator[_retrieval_pb2.WatchGroupResponse]]:
+        """Tells what changes in the graph of a group, in the order of its revisions, each change at least once, until the
+        caller hangs up. Whoever applies it holds the same entities, facts and episodes as the group. Status OK.
+        """
 
 def add_RetrievalServiceServicer_to_server(servicer: RetrievalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -203,7 +203,7 @@ async def ended(call: Any) -> str:
 
 
 @pytest.mark.parametrize("how", ["revoked", "expired"])
-@pytest.mark.parametrize("name", ["StreamEpisodes", "StreamDocuments", "WatchReceipt"])
+@pytest.mark.parametrize("name", ["StreamEpisodes", "StreamDocuments", "WatchReceipt", "WatchGroup"])
 async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guarded) -> None:
     brief = f"{name} {how}".replace(" ", "-").lower()
     await idle.add(brief, {"acme/": "write"}, HOUR_MS if how == "revoked" else 1_500)
@@ -218,6 +218,9 @@ async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guar
             call = client.ingestion.StreamDocuments(timeout=CALL_S)
             await call.write(streamed_document(GROUP, brief))
             assert (await call.read()).status == envelope_pb2.STATUS_ACCEPTED
+        elif name == "WatchGroup":
+            call = client.retrieval.WatchGroup(request_of(name, group_id=GROUP), timeout=CALL_S)
+            assert (await call.read()).output.reset
         else:
             request = request_of(name, receipt_id=accepted.receipt_id)
             call = client.ingestion.WatchReceipt(request, timeout=CALL_S)

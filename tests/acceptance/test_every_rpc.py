@@ -1,7 +1,7 @@
 """Every RPC of the contract once, in one story: each answers and has done what it says, on every store."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from kgsvc.v1 import admin_pb2 as adm
@@ -42,6 +42,16 @@ class Caller:
         call = getattr(self._client.retrieval, name)(request_of(name, **given), timeout=DONE_S)
         return [granted(each).output async for each in call][-1]
 
+    async def until(self, name: str, over: Callable[[Any], bool], /, **given: Any) -> list[Any]:
+        """The outputs of an RPC that answers with a stream without end, up to one of them."""
+        self.called.add(name)
+        call = getattr(self._client.retrieval, name)(request_of(name, **given), timeout=DONE_S)
+        told: list[Any] = []
+        while not (told and over(told[-1])):
+            told.append(granted(await call.read()).output)
+        call.cancel()
+        return told
+
     async def stream(self, group: str, *items: typ.EpisodeItem) -> list[Any]:
         """StreamEpisodes: the acknowledgements."""
         self.called.add("StreamEpisodes")
@@ -67,6 +77,7 @@ async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: st
     works, likes = await searched(ask, group)
     await changed(ask, group, works, likes)
     await grouped(ask, group)
+    await followed(ask, group)
     await deleted(ask, group, likes)
     unasked = METHODS.keys() - ask.called
     assert unasked == {"ClearAll"}, "an RPC that has no place in the story"
@@ -156,6 +167,13 @@ async def grouped(ask: Caller, group: str) -> None:
     assert (listed.episodes, listed.entities) == (3, 5)
     assert listed.facts >= 2
     assert listed.HasField("changed_at")
+
+
+async def followed(ask: Caller, group: str) -> None:
+    """From the beginning until nothing more is to be told."""
+    told = await ask.until("WatchGroup", lambda output: output.current, group_id=group)
+    assert told[0].reset
+    assert {each.episode.uuid for output in told for each in output.episodes} == {"works", "likes", "hi"}
 
 
 async def deleted(ask: Caller, group: str, likes: typ.FactResult) -> None:

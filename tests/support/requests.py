@@ -65,6 +65,7 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         },
         "GetReceipt": {"receipt_id": "r"},
         "WatchReceipt": {"receipt_id": "r"},
+        "WatchGroup": {**here, "cursor": "WzAsMF0="},
         "ListItems": {**here, "states": [typ.ITEM_STATE_PARKED], "page_size": 5},
         "RetryItems": {**here, "uuids": ["u"]},
         "SearchFacts": {**among, "query": "anything", "max_facts": 5},

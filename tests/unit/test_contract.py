@@ -106,4 +106,5 @@ def test_only_the_streaming_calls_stream() -> None:
         "StreamDocuments": (True, True),
         "WatchReceipt": (False, True),
         "Ask": (False, True),
+        "WatchGroup": (False, True),
     }

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 import grpc.aio
 
 from kgsvc_client import operations, values
-from kgsvc_client.base import BaseClient, Sending
+from kgsvc_client.base import BaseClient, Following, Sending
 from kgsvc_client.connection import Attempts
 from kgsvc_client.errors import KgsvcError
 from kgsvc_client.items import Addable, Converter
@@ -133,6 +133,19 @@ class Group:
     ) -> values.Report:
         """As kgsvc_client.Group.stream; `items` may also be iterated asynchronously."""
         return await _Stream(self).run(items, Converter(time or self.scope.now()))
+
+    async def follow(self, cursor: str | None = None) -> AsyncIterator[values.Changes]:
+        """As kgsvc_client.Group.follow."""
+        following = Following(self.client, self.id, cursor)
+        while True:
+            stream = following.begin()
+            try:
+                async for answer in stream:
+                    yield following.told(answer)
+            except grpc.RpcError as failure:
+                await asyncio.sleep(following.pause_s(failure))
+            finally:
+                stream.cancel()
 
 
 class _Stream:

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from google.protobuf.message_factory import GetMessageClass
 
 from kgsvc_client.connection import Attempts, Connection, Runtime
-from kgsvc_client.errors import KgsvcError, error, from_grpc
-from kgsvc_client.operations import FOREVER, Call, Scope
+from kgsvc_client.errors import DeadlineExceeded, KgsvcError, error, from_grpc
+from kgsvc_client.operations import FOREVER, WAIT_S, Call, Scope
 from kgsvc_client.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
 from kgsvc_client.v1.admin_pb2_grpc import AdminServiceStub
 from kgsvc_client.v1.ingestion_pb2_grpc import IngestionServiceStub
 from kgsvc_client.v1.retrieval_pb2_grpc import RetrievalServiceStub
+from kgsvc_client.values import Changes
 from kgsvc_client.window import Window
 
 _REQUESTS: dict[str, Any] = {
@@ -82,6 +83,37 @@ class BaseClient:
     def error(self, failure: Any, request: Any = None) -> KgsvcError:
         """The exception for a gRPC status."""
         return from_grpc(failure, self._connection.address, "" if request is None else request.request_id)
+
+
+class Following:
+    """Where a follower of a group is, and how its attempts fare."""
+
+    def __init__(self, client: BaseClient, group_id: str, cursor: str | None) -> None:
+        self._client = client
+        self._wanted: dict[str, Any] = {"group_id": group_id, "cursor": cursor}
+        self._began()
+
+    def _began(self) -> None:
+        step = Call("WatchGroup", self._wanted, timeout_s=WAIT_S, tries=FOREVER)
+        self._step, self._attempts = step, self._client.attempts(step)
+
+    def begin(self) -> Any:
+        """The stream from here on."""
+        return self._client.begin(self._step, self._client.request(self._step), self._attempts)
+
+    def told(self, answer: Any) -> Changes:
+        """What a message of the stream says."""
+        self._wanted["cursor"] = answer.output.cursor
+        self._began()
+        return Changes(answer.output)
+
+    def pause_s(self, failure: Any) -> float:
+        """How long to wait before the next stream. Raises KgsvcError when there is none. A stream that was
+        quiet until its deadline is no failure."""
+        found = self._client.error(failure)
+        if isinstance(found, DeadlineExceeded):
+            self._began()
+        return self._attempts.pause_s(found)
 
 
 class Sending:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 import grpc
 
 from kgsvc_client import operations, values
-from kgsvc_client.base import BaseClient, Sending
+from kgsvc_client.base import BaseClient, Following, Sending
 from kgsvc_client.connection import Attempts
 from kgsvc_client.errors import KgsvcError
 from kgsvc_client.items import Addable, Converter
@@ -125,6 +125,21 @@ class Group:
         sent again. Raises KgsvcError when the service refuses the stream, or answers nothing for the client's
         timeout; then all that was read from `items` is stored but for the last 1,024."""
         return _Stream(self).run(items, Converter(time or self.scope.now()))
+
+    def follow(self, cursor: str | None = None) -> Iterator[values.Changes]:
+        """What is in the group, and then every change of it, without end, over broken connections; `cursor`
+        is that of the last changes that were dealt with. Raises KgsvcError when the service refuses it, or is
+        away for ten minutes."""
+        following = Following(self.client, self.id, cursor)
+        while True:
+            stream = following.begin()
+            try:
+                for answer in stream:
+                    yield following.told(answer)
+            except grpc.RpcError as failure:
+                time.sleep(following.pause_s(failure))
+            finally:
+                stream.cancel()
 
 
 class _Stream:

@@ -87,6 +87,10 @@ def _tuple(of: Callable[[Any], Any] = lambda value: value, name: str | None = No
     return _Field(lambda values: tuple(map(of, values)), name)
 
 
+def _one(of: Callable[[Any], Any], name: str | None = None) -> Any:
+    return _Field(of, name)
+
+
 def _word(enum: Any, name: str | None = None) -> Any:
     """A value of an enum without the prefix that all have."""
     names = {number: word for word, number in enum.items()}
@@ -169,6 +173,29 @@ class Found(View):
     episodes: tuple[Episode, ...] = _tuple(lambda hit: Episode(hit.episode))
     chunks: tuple[Chunk, ...] = _tuple(lambda hit: Chunk(hit.chunk))
     context: str | None = _maybe()
+
+
+class WatchedEpisode(View):
+    """An episode with the entities that it names."""
+
+    uuid: str = _plain("episode.uuid")
+    episode: Episode = _one(Episode)
+    entities: tuple[str, ...] = _tuple(name="entity_uuids")
+
+
+class Changes(View):
+    """What changed in a group, in one step: what is there now, and what is gone."""
+
+    rev: int = _plain()  # of the graph: everything up to it has been told
+    cursor: str = _plain()  # where to go on, once this is dealt with
+    reset: bool = _plain()  # forget what was told before: all that there is follows
+    current: bool = _plain()  # there was nothing more when this was sent
+    entities: tuple[Entity, ...] = _tuple(Entity)
+    facts: tuple[Fact, ...] = _tuple(Fact)
+    episodes: tuple[WatchedEpisode, ...] = _tuple(WatchedEpisode)
+    removed_entities: tuple[str, ...] = _tuple()
+    removed_facts: tuple[str, ...] = _tuple()
+    removed_episodes: tuple[str, ...] = _tuple()
 
 
 class Citation(View):

@@ -16,7 +16,7 @@ from kgsvc.domain.errors import KgError
 from kgsvc.stores.protocol import AdminStore
 from kgsvc.v1 import admin_pb2
 
-CONTRACT_REVISION = 1
+CONTRACT_REVISION = 2
 
 log = logging.getLogger(__name__)
 _SERVING = health_pb2.HealthCheckResponse.SERVING

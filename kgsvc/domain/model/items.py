@@ -35,7 +35,7 @@ class ItemState(StrEnum):
 TERMINAL = frozenset({ItemState.COMPLETED, ItemState.PARKED, ItemState.DELETED})
 
 
-SCRATCH = "kgsvc-doctor-"  # what tries a store begins its groups so: it plays the worker, real ones keep off
+SCRATCH = "kgsvc-doctor-"  # groups that `kgsvc doctor` tries a store with begin so; no caller may name one
 CRASH = "crash"  # in a QueuedItem's attempts: how often it was begun alone after a process died with it
 
 

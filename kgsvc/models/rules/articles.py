@@ -54,6 +54,9 @@ _NO_ROLE = word_set(
     "who whose which that where known best of from in for at with during born . ; ( – active noted by on to"
     " starring written directed produced based"
 )
+_OF_THINGS_TOO = word_set(
+    "client agent driver manager editor host guide member lead head model contact partner"
+)
 _SITES = ORGANISATION_WORDS | PLACE_WORDS | word_set("located village hamlet municipality commune situated")
 _LIES = re.compile(rf"(?<![^ ])(?:{'|'.join(_SITES)}) in (N\d+)(?![^ ])")
 
@@ -121,7 +124,9 @@ class _Sentence:
         stop = next(ends, len(marks))
         if marks[stop : stop + 1] == ["of"]:  # "an actor and founder of X"
             stop = max((n for n in range(stop) if marks[n] in (",", "and")), default=0)
-        last = next((n for n in range(stop - 1, 0, -1) if marks[n] in ROLES), 0)
+        roles = [n for n in range(1, stop) if marks[n] in ROLES]
+        person = self.who.type == "Person" or any(marks[n] not in _OF_THINGS_TOO for n in roles)
+        last = roles[-1] if roles and person else 0
         if not last or marks[0] not in ("a", "an") or any(is_mark(m, "T") for m in marks[:last]):
             return ""
         first = self.line.at(self.defined)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.marking import Line, is_mark
-from kgsvc.models.rules.relations import Claim, Rule, rules_for, screaming
-from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
+from kgsvc.models.rules.relations import Claim, Rule, alternatives, rules_for, screaming
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
+from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
 
@@ -36,19 +37,14 @@ _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
-_NO_THINGS = (
-    en.STOP
-    | en.VAGUE
-    | word_set(
-        "to me you it them him her us this that more n't go see be being back last game games lot way thing"
-    )
-)
+_NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games")
+_KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
 
 
 @dataclass(slots=True)
 class Found:
     """A clause that claims something: its marks `first`..`end`, and up to `after` what follows until the next
-    one; the subject's own marks, the statements."""
+    one; the subject's own marks, none where it is left out; the statements."""
 
     first: int
     end: int
@@ -83,13 +79,30 @@ class Claims:
 
     def _sliced(self, found: list[Found]) -> list[Found]:
         found.sort(key=lambda each: each.first)
-        main = [each for each in found if each.subject[0] >= 0]
-        ends = [following.first for following in main[1:]] + [len(self.marks)]
-        for each, after in zip(main, ends[: len(main)], strict=True):
+        ends = [*(following.first for following in found[1:]), len(self.marks)]
+        for each, after in zip(found, ends, strict=False):
             each.after = after
-        if main:
-            main[0].first = 0
+        for each in found[:1]:
+            each.first = 0
         return found
+
+    def asides(self) -> Iterator[Told]:
+        """ "my wife Anna": a short fact beside what the sentence says."""
+        speaker = self.scene.speaker
+        for match in _KIN.finditer(self.line.text) if speaker is not None else ():
+            target, role = self.line.name(match["o"]), match["role"]
+            several = role.endswith("s") and role != "boss"  # "my friends Ann, Ben"
+            if speaker and target and target is not speaker and not several and self._sure(match.start()):
+                kind = FactKind.FUNCTIONAL if role in _SINGLE else FactKind.STATE
+                target.specify("Person")
+                draft = Drafted(screaming(f"HAS_{role}"), kind, speaker, target)
+                told = draft._replace(valid_ms=self.scene.reference_ms)
+                yield told, f"{speaker.name}'s {role} is {target.name}."
+
+    def _sure(self, offset: int, believed: int = 0) -> bool:
+        """Whether nothing before a place of the line makes it unsure what is said there."""
+        first = self.line.at(offset)
+        return _UNSURE.isdisjoint(self.marks[max(believed, self._behind(_GOVERNED, first)) : first])
 
     # whether a match is to be believed
 
@@ -111,8 +124,6 @@ class Claims:
         if not bound:
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
-        if rule.claims[0].relation == "KIN":
-            return True
         name_last = bool(groups.get("o") or groups.get("p")) and is_mark(self.marks[after - 1])
         if name_last and behind and behind not in BEHIND and behind[:1] not in "TA":
             return False
@@ -129,23 +140,19 @@ class Claims:
     def _told(
         self, first: int, after: int, rule: Rule, match: re.Match[str], found: list[Found]
     ) -> Found | None:
-        kin = rule.claims[0].relation == "KIN"
-        for each in found:
-            if not kin and each.subject[0] >= 0 and first < each.after and each.first < after:
-                return None
-        believed = max((each.after for each in found if each.subject[0] >= 0), default=0)
-        governed = self.marks[max(believed, self._behind(_GOVERNED, first)) : first]
-        subject = self._subject(match, first, found) if _UNSURE.isdisjoint(governed) else None
-        if subject is None or not _agrees(match):
+        if any(first < each.after and each.first < after for each in found):
+            return None
+        believed = max((each.after for each in found), default=0)
+        sure = self._sure(match.start(), believed) and _agrees(match)
+        subject = self._subject(match, first, found) if sure else None
+        if subject is None:
             return None
         who, place = subject
         drafted: list[Drafted] = []
         times, words = self._clause(first, after)
         for claim in rule.claims:
-            drafted.extend(self._drafted(claim, match, who, [] if kin else times, words))
-        if not drafted:
-            return None
-        return Found(first, after, after, (-1, -1) if kin else place, who, drafted)
+            drafted.extend(self._drafted(claim, match, who, times, words))
+        return Found(first, after, after, place, who, drafted) if drafted else None
 
     def _subject(
         self, match: re.Match[str], first: int, found: list[Found]
@@ -155,13 +162,13 @@ class Claims:
         text = groups.get("s")
         if text is None:  # "and joined Globex"; "Sold the car": the speaker
             liking = "np" in groups and groups.get("verb") in _LIKING
-            if found and first and found[-1].subject[0] >= 0 and not liking:
+            if found and first and not liking:
                 return found[-1].who, (first, first)
             verb = en.FORMS.get((groups.get("verb") or "").split(" ")[0])
             speaker = self.scene.speaker if first == 0 and verb is not None and verb.past else None
             return None if speaker is None else (speaker, (first, first))
         at = self.line.at(match.start("s"))
-        before = found[-1].who if found and found[-1].subject[0] >= 0 else None
+        before = found[-1].who if found else None
         same = text in ("he", "she") and before not in (self.scene.speaker, None)
         who = before if same else self._who(text)
         return None if who is None else (who, (at, at + len(text.split(" "))))
@@ -202,7 +209,7 @@ class Claims:
     def _drafted(
         self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
     ) -> Iterator[Drafted]:
-        tense = en.tense_of(match)
+        tense = tense_of(match)
         if tense.negated and not tense.over and _AGAIN.search(words):
             tense = replace(tense, over=True)
         if claim.how == "value":
@@ -256,7 +263,7 @@ class Claims:
     ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
         """The claim with its relation settled, if its ends may be what it asks for."""
         groups = match.groupdict()
-        if claim.relation in ("ROLE", "HAS", "KIN"):
+        if claim.relation in ("ROLE", "HAS"):
             return self._role(claim, groups, words, source, target)
         joined = claim.relation == "MEMBER_OF"
         if joined and target.type == "Organization" and target.name.lower().split()[-1] not in _GROUPS:
@@ -279,10 +286,8 @@ class Claims:
     ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
         role = (groups.get("role") or "").split(" ")[-1]
         article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
-        if claim.relation == "KIN" and role.endswith("s") and role != "boss":
-            return None  # "my friends Ann, Ben"
-        if claim.relation in ("KIN", "HAS"):
-            single = role in _SINGLE or (claim.relation == "HAS" and role not in en.KIN)
+        if claim.relation == "HAS":
+            single = role in _SINGLE or role not in en.KIN
             target.specify("Person" if role in en.KIN else "")
             kind = FactKind.FUNCTIONAL if single else FactKind.STATE
             return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
@@ -298,50 +303,32 @@ class Claims:
         return Claim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
 
     def _timed(
-        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: en.Tense, times: list[Time]
+        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
     ) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
-        draft = Drafted(claim.relation, claim.kind, source, target)
-        taste = claim.target == "np" and claim.how == "state"
+        draft, now = Drafted(claim.relation, claim.kind, source, target), self.scene.reference_ms
+        state, taste = claim.how == "state", claim.target == "np"
         passing = tense.name in ("past", "future") or (tense.name == "ongoing" and claim.relation != "PLAYS")
-        if tense.name == "bare" or (taste and passing and not tense.over):
+        if tense.name == "bare" or (taste and state and passing and not tense.over):
             return None
         if claim.how == "end":
-            return self._ended(draft, tense, times)
+            return ended(draft, tense, times, now)
         if tense.over:
-            if claim.target == "np" and not {"but", "again"}.isdisjoint(self.marks):
-                return None
-            over = draft._replace(polarity=Polarity.ENDS, valid_ms=en.told_at(times, self.scene.reference_ms))
-            return over if claim.how == "state" else None
+            again = taste and not {"but", "again"}.isdisjoint(self.marks)
+            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, now))
+            return over if state and not again else None
+        event = claim.kind is FactKind.EVENT
         if tense.negated:
-            denied = claim.how == "state" and claim.kind is not FactKind.EVENT
-            denied = denied and tense.name in ("present", "ongoing")
+            denied = state and not event and tense.name in ("present", "ongoing")
             return draft._replace(polarity=Polarity.DENIES) if denied else None
-        return self._asserted(claim, draft, tense, times)
-
-    def _ended(self, draft: Drafted, tense: en.Tense, times: list[Time]) -> Drafted | None:
-        dated = [time for time in times if time.role in ("at", "since")]
-        dated = [time for time in dated if time.role == "at"] or dated
-        when = en.begins(dated, self.scene.reference_ms, tense.name in ("future", "ongoing", "present"))
-        unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
-        return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
-
-    def _asserted(self, claim: Claim, draft: Drafted, tense: en.Tense, times: list[Time]) -> Drafted | None:
-        now = self.scene.reference_ms
-        if claim.kind is FactKind.EVENT and claim.relation != "RENAMED_TO":
+        if event and claim.relation != "RENAMED_TO":
             told = tense.name in ("past", "perfect") or claim.source != "s"
-            return draft._replace(valid_ms=en.told_at(times, now)) if told else None
-        when = en.begins(times, now, tense.name in ("future", "ongoing", "present"))
-        if when is None and (tense.name == "future" or (tense.name == "ongoing" and claim.how == "begin")):
-            return None
-        if tense.name == "past" and claim.how == "state" and claim.relation != "BORN_IN":
-            return _past(draft, times, now)
-        until = en.ends(times, tense.name)
-        return draft._replace(valid_ms=now if when is None else when, invalid_ms=until)
+            return draft._replace(valid_ms=told_at(times, now)) if told else None
+        return begun(draft, tense, times, now, state)
 
     def _value(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: en.Tense
+        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
     ) -> Iterator[Drafted]:
         value = match["value"]
         if tense.negated or tense.over:
@@ -363,15 +350,17 @@ class Claims:
         ahead = not groups.get("past") and (moved is None or not moved.past)
         now = self.scene.reference_ms
         if tense.name == "past" and claim.relation != "VALUE":
-            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=en.told_at(when_told, now))
+            yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, now))
             return
-        when = en.begins(when_told, now, ahead)
+        when = begins(when_told, now, ahead)
         yield Drafted(relation, claim.kind, who, target, valid_ms=now if when is None else when)
 
 
 def _agrees(match: re.Match[str]) -> bool:
     """Whether verb and subject may belong together: not so in "the group head Han", "Ann's work for Acme"."""
     groups = match.groupdict()
+    if groups.get("verb") == "'s" and groups.get("prep") and not groups.get("article"):
+        return False  # "Acme's founder and author of"
     form = en.FORMS.get(groups.get("verb") or "")
     if (
         form is None
@@ -392,14 +381,3 @@ def _is_of(draft: NodeDraft, kinds: str) -> bool:
     if draft.type == "Entity" and kinds == "Location":
         return all(word[1:].islower() for word in re.split("[ -]", draft.name))
     return not kinds or draft.type in ("Entity", *kinds.split("/"))
-
-
-def _past(draft: Drafted, times: list[Time], now: int) -> Drafted:
-    """ "lived in Rome": over by now; told with its end it closes nothing."""
-    timed = next((t for t in times if t.begin_ms is not None and t.begin_ms <= now), None)
-    if timed is None:
-        return draft._replace(invalid_ms=now)
-    begin = None if timed.role == "until" else timed.begin_ms
-    end = en.last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
-    end = now if end is None or end > now else end
-    return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)

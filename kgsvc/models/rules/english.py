@@ -1,14 +1,12 @@
-"""The English that the rules know: word classes, names of places and people, verbs and tenses."""
+"""The English that the rules know: word classes, names of places and people, verb forms."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgsvc.models.rules.days import MONTHS, WEEKDAYS
 from kgsvc.models.rules.text import listed, name_set, word_list, word_set
-from kgsvc.models.rules.times import Time
 
 PLACES = listed("places", name_set)
 MEN = listed("men", name_set)
@@ -137,95 +135,20 @@ def _ing(lemma: str) -> str:
 def _table() -> dict[str, VerbForm]:
     table: dict[str, VerbForm] = {}
 
-    def learn(word: str, *forms: str) -> None:
-        known = table.setdefault(word, VerbForm(lemma))
-        if known.lemma == lemma:
-            flags = [known[i] or name in forms for i, name in enumerate(VerbForm._fields[1:], start=1)]
-            table[word] = VerbForm(lemma, *map(bool, flags))
+    def learn(lemma: str, **words: str) -> None:
+        for form, word in words.items():
+            known = table.setdefault(word, VerbForm(lemma))
+            if known.lemma == lemma:
+                table[word] = VerbForm(**{**known._asdict(), form: True})
 
     for lemma, past, participle in (row.split(":") for row in _IRREGULAR):
-        learn(lemma, "base")
-        learn(past, "past")
-        learn(participle, "participle")
-        learn(third_person(lemma), "third")
-        learn(_ing(lemma), "ing")
-        learn(_ing(lemma)[:-1], "ing")  # thinkin'
-    for lemma in ("learn", "dream", "burn", "get", *_REGULAR):
-        learn(lemma, "base")
-        learn(third_person(lemma), "third")
-        learn(_past(lemma), "past", "participle")
-        learn(_ing(lemma), "ing")
-    lemma = "get"
-    learn("got", "past", "participle")
+        learn(lemma, base=lemma, past=past, participle=participle, third=third_person(lemma))
+        learn(lemma, ing=_ing(lemma))
+        learn(lemma, ing=_ing(lemma)[:-1])  # thinkin'
+    for lemma in _REGULAR:
+        learn(lemma, base=lemma, past=_past(lemma), third=third_person(lemma), ing=_ing(lemma))
+        learn(lemma, participle=_past(lemma))
     return table
 
 
 FORMS = _table()  # what each lower-case word may be a form of
-
-
-@dataclass(frozen=True, slots=True)
-class Tense:
-    """past, present, perfect, ongoing ("is leaving") or future; negated; over ("no longer", "used to")."""
-
-    name: str
-    negated: bool
-    over: bool
-
-
-def tense_of(match: re.Match[str]) -> Tense:
-    groups = match.groupdict()
-    around = f"{groups.get('aux') or ''} {groups.get('after') or ''}"
-    words = set(around.split())
-    verb = groups.get("verb") or "is"
-    form = FORMS.get(verb.split(" ")[0])
-    name = "present"
-    if words & {"will", "'ll"} or "going to" in around:
-        name = "future"
-    elif words & {"have", "'ve", "has"} or ("been" in words and "'s" in words):
-        name = "perfect"
-    elif verb in ("was", "were") or words & {"was", "were", "did", "had"}:
-        name = "past"
-    elif form is not None and form.ing:
-        name = "ongoing" if words & {"am", "'m", "is", "'s", "are", "'re"} else "bare"
-    elif form is not None and (form.past or form.participle) and not form.base:
-        name = "past"
-    negated = bool(words & {"not", "n't", "never"})
-    return Tense(name, negated, "no longer" in around or "used to" in around)
-
-
-def begins(times: list[Time], now: int, ahead: bool) -> int | None:
-    """From when: a since or for, else an at, read as to come where the tense allows that."""
-    for roles in (("since", "range", "for"), ("at",)):
-        for time in times:
-            if time.role not in roles or time.begin_ms is None:
-                continue
-            if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
-                return nearer(time, now)
-            return time.begin_ms
-    return None
-
-
-def nearer(time: Time, now: int) -> int | None:
-    """A date without a year in a present tense: the nearer of the last and the next one."""
-    if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
-        return time.begin_ms
-    return time.ahead_ms if time.ahead_ms - now <= now - time.begin_ms else time.begin_ms
-
-
-def told_at(times: list[Time], now: int) -> int | None:
-    return next(
-        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
-        None,
-    )
-
-
-def last_ms(finish_ms: int | None) -> int | None:
-    """The last millisecond before a time: "until 31 May" includes that day."""
-    return None if finish_ms is None else finish_ms - 1
-
-
-def ends(times: list[Time], tense: str) -> int | None:
-    for time in times:
-        if time.role in ("until", "range"):
-            return last_ms(time.finish_ms if tense == "past" else time.ahead_finish_ms)
-    return None

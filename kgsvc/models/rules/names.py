@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import NamedTuple
 
 from kgsvc.domain.names.similarity import folded
 from kgsvc.models.rules import english as en
+from kgsvc.models.rules.fragments import LONGEST_NAME, fragments
 from kgsvc.models.rules.text import Word, word_set
 
-_LONGEST = 8  # words of a name
 _INSIDE_MARKS = frozenset([",", "'s", "’s", ")", "&", "/", "(", "-", ";"])
 _CONNECTORS = word_set("of de la le les van von der den di da do dos del du bin ibn al el the y e ap")
 _QUOTES = {'"': '"', "“": "”", "”": "”", "«": "»"}
@@ -20,49 +19,18 @@ _ORDINARY_ENDINGS = (
     *("ing", "ly", "ed", "tion", "sion", "ness", "ment", "ity", "ism", "ful", "less", "ous", "able"),
     *("ible", "est", "ies", "ers", "ants", "ents", "ance", "ship", "hood", "sty", "ency", "ancy", "logue"),
 )
-_ADJECTIVES = ("al", "ent", "ary", "que", "ive")
+_ADJECTIVES = ("al", "ent", "ary", "que", "ive", "alist", "xist", "chist", "unist")
 _NEVER = en.NEVER_NAMES | word_set("ceo cto cfo coo vp")
 _PEOPLES = ("ean", "ian", "ese", "ish")
 _NO_INITIALS = word_set("ps pps am pm nb us uk un eu dc ad bc")
 _SAYING = word_set("said say says saying like goes went asked shouted yelled told replied ,")
-_TITLE_WORDS = r"(?:[A-Z][\w'’-]*|and|of|the|to|in|for|with|a)"
-_OUTSIDE = re.compile(  # code, addresses, and what refers to another place of the text, by its title too
-    r"`[^`]*`|https?://\S+|\S+@\S+"
-    r"|(?i:\b(?:section|chapter|appendix|figure|table|step|page)) (?:\d[\d.]*|[A-Z]\b)[,:.]?"
-    rf"(?: [“\"][^”\"]{{1,80}}[”\"]| {_TITLE_WORDS}(?: {_TITLE_WORDS}){{0,8}})?"
-)
 _IDENTIFIER = re.compile(  # a variable, a path, a format, a unit, several of a kind ("CPUs")
-    r"_|[./]\w*[A-Z]|/[a-z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$|^YY|^[KMG]i?B$|Hz$|^[A-Z]{2,}s$"
+    r"_|[./]\w*[A-Z]|/[a-z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$"
+    r"|[a-z]\.\d+$|^[A-Z](?:\.\d+)+$|^YY|^[KMG]i?B$|Hz$|^[A-Z]{2,}s$"
 )
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
-_NO_PROSE = re.compile(  # references, a table of contents, and code that nothing marks as such
-    r"^\^|\b\d{1,3} \d{1,2}\.\d[\d.]* [A-Z]"
-    r"|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
-)
-_BORDERS = (";", "|", "•", "·")
-_LISTED = 3  # semicolons, which no longer part clauses but the items of a list
 _SHOUTED = 5  # letters from which on a word in capitals may be no abbreviation; from 7 on it is none
-_LEAST_LOWER = 0.45  # of the words of a sentence, where a name counts as one
-
-
-def is_sentence(words: Sequence[Word]) -> bool:
-    """Whether the words are one: a verb in lower case, and not mainly capitals. Without a stop at its end the
-    verb is an auxiliary or stands behind its subject, since "reports" and "uses" are nouns too."""
-    letters = [word for word in words if word.text[0].isalpha()]
-    lower = sum(word.text.islower() for word in letters)
-    runs = [len(list(group)) for capital, group in groupby(words, lambda word: word.capital) if capital]
-    if lower < max(1, _LEAST_LOWER * (lower + len(runs) - 2)) or max(runs, default=0) > _LONGEST:
-        return False
-    stops = words[-1].text[0] in ".!?;" and words[-1].start == words[-2].end
-    for before, word in zip([None, *letters], letters, strict=False):
-        form = en.FORMS.get(word.text)
-        if word.text in en.AUXILIARIES and before is not None:
-            return True
-        subject = before is not None and (before.capital or before.low in en.PRONOUNS)
-        if form is not None and ((stops and not form.ing) or (subject and (form.third or form.past))):
-            return True
-    return False
 
 
 class Name(NamedTuple):
@@ -117,24 +85,13 @@ class _Finder:
     strict: bool
 
     def __post_init__(self) -> None:
-        self.closed = set(self._fragments()) if self.strict else set()
+        self.closed = set(fragments(self.sentence, self.words)) if self.strict else set()
         letters = [word.text for word in self.words if word.text.isalpha() and len(word.text) > 1]
         self.shouting = len(letters) > 2 and sum(text.isupper() for text in letters) * 2 > len(letters)
 
     def name(self, at: int) -> Name | None:
         """The name that begins at a word."""
         return self._titled(at) or self._quoted(at) or self._run(at)
-
-    def _fragments(self) -> Iterator[int]:
-        """The words of code, of cells and of lines that are no sentences."""
-        start, other = 0, _NO_PROSE.search(self.sentence) is not None
-        borders = _BORDERS if self.sentence.count(";") >= _LISTED else _BORDERS[1:]
-        for after in [*(n for n, word in enumerate(self.words) if word.text in borders), len(self.words)]:
-            if other or not is_sentence(self.words[start:after]):
-                yield from range(start, after)
-            start = after + 1
-        for found in _OUTSIDE.finditer(self.sentence):
-            yield from (n for n, word in enumerate(self.words) if found.start() <= word.start < found.end())
 
     def _titled(self, at: int) -> Name | None:
         start = self.words[at].start
@@ -171,7 +128,7 @@ class _Finder:
         if self.words[at].low in en.HONORIFICS and self._low(at + 1) not in _CONNECTORS:  # Dr. Jane Smith
             behind = at + 2 if self._low(at + 1) == "." else at + 1
             first = behind if after - behind > 1 else at
-        named = 0 < after - first <= _LONGEST and self._names(first, after)
+        named = 0 < after - first <= LONGEST_NAME and self._names(first, after)
         return Name(at, after, self._text(at, after)) if named else None
 
     def _names(self, first: int, after: int) -> bool:
@@ -220,7 +177,8 @@ class _Finder:
         great = low == "great" and self.strict and self._capital(at + 1)  # "Great Barrier Island"
         if great or low in self.known or self._is_initialled(at):
             return True
-        if low in _NEVER or (low in en.STOP and (self.strict or not self._capital(at + 1))):
+        described = self.strict and low in en.DEMONYMS and self._low(at + 1) in en.GIVEN_NAMES
+        if described or low in _NEVER or (low in en.STOP and (self.strict or not self._capital(at + 1))):
             return False
         brand = text[0].isupper() or _BRAND.fullmatch(text) is not None
         if not brand or (self.strict and not self._may_be_named(at, text)):
@@ -298,7 +256,7 @@ class _Finder:
     def _extend(self, at: int) -> int:
         after = at + 1
         given = self.words[at].low in en.GIVEN_NAMES
-        while after < min(len(self.words), at + _LONGEST + 2):
+        while after < min(len(self.words), at + LONGEST_NAME + 2):
             step = self._continues(at, after, given)
             if step == 0:
                 break
@@ -315,7 +273,7 @@ class _Finder:
         if inner or self._is_middle(at) or self._is_regnal(at):
             return 1
         if word.text == "." and (len(last.text) == 1 or last.low in en.HONORIFICS):
-            return 2 if self._capital(at + 1) or self._initials(at + 1) else 0
+            return 2 if self._goes_on(first, at + 1) or self._initials(at + 1) else 0
         if (word.text == "&" or (word.text == "-" and word.start == last.end)) and self._capital(at + 1):
             return 2
         if word.low in _CONNECTORS:
@@ -326,10 +284,18 @@ class _Finder:
         """Whether these words are a whole name, of which "of" begins another: "Steve Kemp of Gandi", but not
         "Henry VII of England" and "Maria Antonia of Spain", who are of a country."""
         words = [word for word in self.words[first:after] if word.capital]
-        last = folded(words[-1].low) if len(words) > 1 and not words[-1].text.isupper() else ""
-        land = self._low(after + 1) in en.PLACES
-        person = bool(last) and en.type_of(folded(self._text(first, after))) == "Person"
-        return self.strict and person and last not in en.GIVEN_NAMES and not land
+        if not self.strict or len(words) < 2 or words[0].low in en.HONORIFICS or words[-1].text.isupper():
+            return False
+        person = en.type_of(folded(self._text(first, after))) == "Person"
+        return (
+            person and folded(words[-1].low) not in en.GIVEN_NAMES and self._low(after + 1) not in en.PLACES
+        )
+
+    def _goes_on(self, first: int, at: int) -> bool:
+        """Whether a name goes on behind a full stop, and no sentence begins: not so "in R. First choose"."""
+        if not self._capital(at) or not self.strict or first < at - 2:
+            return self._capital(at)
+        return self._low(at) in en.GIVEN_NAMES or not self._is_term(self.words[at])
 
     def _initials(self, at: int) -> int:
         """How many initials stand at `at` and before a name."""

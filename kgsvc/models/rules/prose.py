@@ -19,8 +19,9 @@ from kgsvc.models.rules.claims import Claims, Found
 from kgsvc.models.rules.marking import Line, is_mark, mark
 from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
-from kgsvc.models.rules.scripts import foreign, read_foreign
+from kgsvc.models.rules.scripts import foreign, foreign_nouns, read_foreign
 from kgsvc.models.rules.speakers import Cast
+from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, sentences_of, unruled, words_of
 from kgsvc.models.rules.wording import corrected, is_correction, restated
 
@@ -67,6 +68,7 @@ def read_text(
         inner = {word.strip(".,:)(").lower() for words in said for word in words[1:] if word[0].isupper()}
         ordinary |= {f"^{word.lower()}" for words in said for word in words[:1] if word.lower() not in inner}
     reader = _Reader(scene, cast, ordinary, len(text), before)
+    reader.nouns = foreign_nouns(text[:end])
     reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
     return reader.told
@@ -78,6 +80,7 @@ class _Reader:
     ) -> None:
         self.scene, self.cast, self.ordinary, self.said_before = scene, cast, ordinary, before
         self.told: list[Told] = []
+        self.nouns: frozenset[str] | None = None  # of a text that is not in English
         self.least = chars // _PASSAGES  # characters of a passage before another one begins
         self.passage = _Passage()
         self.slight: list[str] = []
@@ -101,7 +104,7 @@ class _Reader:
         self.scene.sentence += 1
         if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
             return
-        if foreign(sentence):
+        if foreign(sentence, self.nouns is not None):
             self._foreign(sentence)
         else:
             self._english(sentence)
@@ -113,7 +116,7 @@ class _Reader:
             self._state(_Passage([words], substance=_SUBSTANCE, asked=False))
 
     def _foreign(self, sentence: str) -> None:
-        names, drafted, when = read_foreign(sentence, self.scene)
+        names, drafted, when = read_foreign(sentence, self.scene, self.nouns or ())
         if not drafted:
             ideographs = sum("\u4e00" <= char <= "\u9fff" for char in sentence)
             substance = min(_SUBSTANCE, (len(sentence) + ideographs) // 4)
@@ -128,9 +131,8 @@ class _Reader:
         asked = sentence.rstrip("\"')” ").endswith("?")
         if not asked and self._field(line):
             return
-        found = [] if asked else Claims(line, self.scene).found()
-        clauses = [each for each in found if each.subject[0] >= 0]
-        beside = [each for each in found if each.subject[0] < 0]
+        claims = Claims(line, self.scene)
+        clauses = [] if asked else claims.found()
         if clauses:
             if self.passage.sentences and _ELLIPSIS.match(line.text):
                 self._keep(sentence, [], 0, asked, None)  # what it denies stands in the sentence before
@@ -154,8 +156,8 @@ class _Reader:
             telling = names or dated or content > 1 or (content and len(line.starts) > _TALK)
             substance = max(content, _SUBSTANCE) if telling else 0
             self._keep(sentence, names, substance, asked, _when(line, self.scene.reference_ms))
-        for each in beside:
-            self._aside(each)
+        for drafted, words in () if asked else claims.asides():
+            self._add(drafted, words)
         if not asked and not clauses and self.scene.speaker is not None and is_correction(line):
             for drafted, words in corrected(line, self.scene, self.told or self.said_before()):
                 self._add(drafted, words)
@@ -190,12 +192,6 @@ class _Reader:
         for drafted in each.drafted:
             self._add(drafted, text)
             self.told.append((drafted, text))
-
-    def _aside(self, each: Found) -> None:
-        """ "my wife Anna": a short fact beside what the sentence says."""
-        for drafted in each.drafted:
-            role = drafted.relation.removeprefix("HAS_").lower()
-            self._add(drafted, f"{drafted.source.name}'s {role} is {drafted.target.name}.")
 
     def _add(self, each: Drafted, text: str) -> None:
         self.kept = True
@@ -333,7 +329,7 @@ def _when(line: Line, now: int) -> int | None:
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:
             continue
-        nearest = en.nearer(time, now)
+        nearest = nearer(time, now)
         if nearest is not None and (nearest <= now or time.role == "since"):
             return nearest
     return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind
@@ -45,8 +45,6 @@ VISITED event Person>!Person: visit; go to; travel to; fly to
 DIRECTED event Person>!Person/Location/Organization: direct
 WROTE event Person>!Person/Location/Organization: write
 """
-_LIKING = {"like": "LIKES", "love": "LIKES", "enjoy": "LIKES", "prefer": "PREFERS", "hate": "DISLIKES"}
-_LIKING |= {"dislike": "DISLIKES", "want": "WANTS", "need": "NEEDS", "play": "PLAYS"}
 _ADVERBS = (
     "part-time full-time now also still currently already just finally actually really only both always"
     " recently officially"
@@ -58,14 +56,21 @@ _AUX = (
 )
 _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
-_KIN = "|".join(sorted(KIN, key=len, reverse=True))
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """A pattern of any of the words."""
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+_KIN = alternatives(KIN)
 _SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 _ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
 _START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
-_ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{'|'.join(sorted(ROLES, key=len, reverse=True))}))"
+_ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{alternatives(ROLES)}))"
 _THING = (
     r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 )
@@ -112,15 +117,13 @@ _Row = tuple[str, list[str], tuple[Claim, ...]]  # a pattern, words one of which
 
 
 def _forms(lemma: str) -> list[str]:
-    return sorted(
-        (w for w, f in FORMS.items() if f.lemma == lemma and not w.endswith("in")), key=len, reverse=True
-    )
+    return [word for word, form in FORMS.items() if form.lemma == lemma and not word.endswith("in")]
 
 
 def _acting(verb: str) -> tuple[str, list[str]]:
     """The pattern of a verb with its auxiliaries, and its forms."""
     forms = _forms(verb)
-    return rf"{_AUX}(?P<verb>{'|'.join(forms)}) ", forms
+    return rf"{_AUX}(?P<verb>{alternatives(forms)}) ", forms
 
 
 def _phrase(words: str) -> tuple[str, list[str]]:
@@ -153,46 +156,37 @@ def _table() -> Iterator[_Row]:
                 yield pattern, triggers, (claim,)
 
 
-def _special() -> Iterator[_Row]:
-    """What does not fit a row of phrases. The order counts: what was understood by one pattern is left alone
-    by those behind it."""
-    yield from _moves()
-    yield from _patterns(_CLAUSES)
-    yield from _tastes()
-    yield from _patterns(_VALUES)
-
-
-def _moves() -> Iterator[_Row]:
-    """From one place to another: one relation ends, another begins."""
-    two = r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)(?P<more>)"
-    for verb, relation, kind, types in (
-        ("move", "LIVES_IN", FactKind.FUNCTIONAL, ("Person", "Location")),
-        ("relocate", "LIVES_IN", FactKind.FUNCTIONAL, ("Person", "Location")),
-        ("switch", "USES", FactKind.STATE, ("", "!Person/Location/Event")),
-    ):
-        ends = Claim(relation, kind, "s", "o", "end", types), Claim(relation, kind, "s", "p", "begin", types)
-        acting, forms = _acting(verb)
-        yield rf"{_START}{acting}{two}", forms, ends
-
-
-# A pattern with its parts by name (in capitals): what it claims, from and to which groups, words it needs.
+# What does not fit a row of phrases: what is claimed, from and to which groups; the words one of which it
+# needs, after "=" verbs, whose forms VERB stands for; the pattern with its parts by name, in capitals. The
+# order counts: what was understood by one pattern is left alone by those behind it.
 _CLAUSES = r"""
-WORKS_AT functional s>o begin (join joins joined): START(?P<aux>)(?P<verb>join|joins|joined|joining) OBJECT as
-WORKS_AT functional s>o (at with): SUBJECT AUX BE (?P<after>)(?:at|with) OBJECT(?= since| T\d)
-WORKS_AT functional s>o end (last): (?P<s>my) last day at OBJECT (?P<aux>)(?P<verb>is|was|will be)
+LIVES_IN functional s>o end Person>Location & LIVES_IN functional s>p begin Person>Location
+    (=move relocate): START VERB TWO
+USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event (=switch):
+    START VERB TWO
+WORKS_AT functional s>o begin Person>Organization (join joins joined):
+    START(?P<verb>join|joins|joined|joining) OBJECT as
+WORKS_AT functional s>o state Person>Organization (at with): SUBJECT AUX BE (?:at|with) OBJECT(?= since| T\d)
+WORKS_AT functional s>o end Person>Organization (last):
+    (?P<s>my) last day at OBJECT (?P<verb>is|was|will be)
 ROLE functional s>o (of at for on with in):
     SUBJECT AUX BE NOT (?P<article>the |our |a |an )?ROLE (?P<prep>of|at|for|on|with|in) OBJECT
 ROLE functional s>o (of at for on):
-    (?P<article>the |our )ROLE (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) AUX BE NOT (?P<s>N\d+)(?P<more>)
-HAS functional s>o (my our):
-    (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)(?P<more>)
-HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)(?P<more>)
-KIN state s>o (my our): (?P<s>my|our) (?P<role>KIN) ,? ?(?P<o>N\d+)(?P<more>)
+    (?P<article>the |our )ROLE (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) AUX BE NOT (?P<s>N\d+)
+HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)
+HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)
 RENAMED_TO event s>o begin (called renamed known):
-    SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)(?P<more>)
+    SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)
 RENAMED_TO event s>o begin (renamed rename):
-    (?:I|we|they|RENAMER) (?P<aux>)(?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as)
-    (?P<o>N\d+)(?P<more>)
+    (?:I|we|they|RENAMER) (?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)
+LIKES state s>np (=like love enjoy): START VERB ANY
+PREFERS state s>np (=prefer): START VERB ANY
+DISLIKES state s>np (=hate dislike): START VERB ANY
+WANTS state s>np (=want): START VERB ANY
+NEEDS state s>np (=need): START VERB ANY
+PLAYS state s>np (=play): START VERB SOME
+ALLERGIC_TO state s>np (allergic): SUBJECT AUX BE NOT allergic to SOME
+PLAYS state s>np end (up playing): SUBJECT AUX (?P<verb>gave up|gives up|stopped playing|quit playing) SOME
 """
 _DATED = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
 _VALUES = rf"""
@@ -215,9 +209,9 @@ _VALUES = rf"""
     (?P<s>N\d+) (?:sent|gave|quoted) (?:us )?(?:the |its |their |a )?THING (?:quote|price) :? ?(?P<value>A\d+)
 (back up down): (?P<s>N\d+)(?: [^ ]+){{1,4}} the THING (?:is|goes|went) (?:back |up |down )to (?P<value>A\d+)
 (due): (?P<s>N\d+) (?:is|are|'s) (?P<attribute>due) (?:at N\d+ )?(?:on |by )?(?P<value>T\d+)
-CHARGES ({" ".join(_forms("charge"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("charge"))}) PRICE
-COSTS ({" ".join(_forms("cost"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("cost"))}) PRICE
-PAYS ({" ".join(_forms("pay"))}): SUBJECT AUX (?P<verb>{"|".join(_forms("pay"))}) PRICE
+CHARGES (=charge): SUBJECT VERB PRICE
+COSTS (=cost): SUBJECT VERB PRICE
+PAYS (=pay): SUBJECT VERB PRICE
 """
 _PARTS = {
     **{"START": _START, "SUBJECT": _SUBJECT, "AUX": _AUX, "BE": _BE, "NOT": _NOT, "OBJECT": _OBJECT},
@@ -225,50 +219,39 @@ _PARTS = {
     **{"ATTRIBUTE": "(?P<attribute>[a-z-]{3,20}(?: [a-z]{3,12})?)", "BECOMES": _BECOMES, "VALUE": _VALUE},
     **{"CHANGING": _CHANGED.replace(" ", "|"), "OWNER": r"(?:the |project )*(?P<s>N\d+)"},
     **{"THING": "(?P<thing>[a-z]{3,15})", "PRICE": r"(?:us |me |now |only )?(?P<value>A\d+)"},
+    **{"TWO": r"from (?:the )?(?P<o>N\d+) to (?:the )?(?P<p>N\d+)"},
+    **{"ANY": _ANY + _AND_THING + _STOPS, "SOME": _THING + _AND_THING + _STOPS},
 }
-_SPACED = ("START", "AUX", "NOT")  # end in a space of their own
+_SPACED = ("START", "AUX", "NOT", "VERB")  # end in a space of their own
 _PART = re.compile(rf"\b(?:({'|'.join(_SPACED)}) ?|({'|'.join(_PARTS.keys() - set(_SPACED))})\b)")
 
 
 def _patterns(table: str) -> Iterator[_Row]:
-    """The rows of a table; one without kind claims a value, of VALUE the attribute is told by the match."""
+    """The rows of a table."""
     for row in re.sub(r"\n {2,}", " ", table).strip().splitlines():
         head, _, rest = row.partition("(")
-        triggers, _, pattern = rest.partition("): ")
-        name, *told = head.split() or ["VALUE"]
-        if told:
-            kind, ends, how = (*told, "state")[:3]
-            types = ("Person", "Organization") if name == "WORKS_AT" else ("", "")
-            source, _, target = ends.partition(">")
-            claim = Claim(name, FactKind(kind), source, target, how, types)
-        else:
-            claim = Claim(name, FactKind.FUNCTIONAL, "s", "value", "value")
-        yield _PART.sub(lambda part: _PARTS[part[1] or part[2]], pattern), triggers.split(), (claim,)
+        listed, _, pattern = rest.partition("): ")
+        verbs = listed[1:].split() if listed[0] == "=" else ()
+        triggers = [form for verb in verbs for form in _forms(verb)] or listed.split()
+        parts = _PARTS | {"VERB": rf"{_AUX}(?P<verb>{alternatives(triggers)}) "}
+        written = _PART.sub(lambda part, parts=parts: parts[part[1] or part[2]], pattern)  # type: ignore[misc]
+        yield written, triggers, tuple(map(_claim, head.split(" & ")))
 
 
-def _tastes() -> Iterator[_Row]:
-    """What somebody likes, needs, plays or cannot eat."""
-    state = FactKind.STATE
-    for verb, relation in _LIKING.items():
-        (acting, forms), thing = _acting(verb), _THING if verb == "play" else _ANY
-        claim = Claim(relation, state, "s", "np")
-        yield rf"{_START}{acting}{thing}{_AND_THING}{_STOPS}(?P<more>)", forms, (claim,)
-    yield (
-        rf"{_SUBJECT} {_AUX}{_BE} {_NOT}allergic to {_THING}{_AND_THING}{_STOPS}(?P<more>)",
-        ["allergic"],
-        (Claim("ALLERGIC_TO", state, "s", "np"),),
-    )
-    yield (
-        rf"{_SUBJECT} {_AUX}(?P<verb>gave up|gives up|stopped playing|quit playing) "
-        rf"{_THING}{_STOPS}(?P<more>)",
-        ["up", "playing"],
-        (Claim("PLAYS", state, "s", "np", "end"),),
-    )
+def _claim(told: str) -> Claim:
+    """What the head of a row claims: "LIVES_IN functional s>o end Person>Location". One without a kind claims
+    a value; without a name the match tells of which attribute."""
+    name, *rest = told.split() or ["VALUE"]
+    if not rest:
+        return Claim(name, FactKind.FUNCTIONAL, "s", "value", "value")
+    kind, ends, how, types = (*rest, *("state", ">")[len(rest) - 2 :])
+    (source, target), (one, other) = ends.split(">"), types.split(">")
+    return Claim(name, FactKind(kind), source, target, how, (one, other))
 
 
 def _compiled() -> dict[str, tuple[Rule, ...]]:
     by_trigger: defaultdict[str, list[Rule]] = defaultdict(list)
-    for pattern, triggers, claims in (*_special(), *_table()):
+    for pattern, triggers, claims in (*_patterns(_CLAUSES), *_patterns(_VALUES), *_table()):
         rule = Rule(re.compile(rf"(?<![^ ]){pattern}(?![^ ])"), claims)
         for trigger in dict.fromkeys(triggers):
             by_trigger[trigger].append(rule)

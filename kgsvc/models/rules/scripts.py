@@ -6,12 +6,14 @@ Their words are kept as they are. Names are told by quotes, titles such as さ�
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.days import checked, day_of, floor_to, make_day, ms_of, shift
+from kgsvc.models.rules.english import GIVEN_NAMES
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
 from kgsvc.models.rules.text import listed, mapping, word_set
 from kgsvc.models.rules.times import nearest
@@ -22,27 +24,44 @@ _PLACES = listed("japanese_places", word_set)
 _LETTERS = re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _GERMAN = word_set(
-    "der die das und ist ich nicht ein eine mit seit wir zieht auf im den dem zu für bei unser jetzt"
+    "der die das und ist ich nicht ein eine mit seit wir zieht auf im den dem des zu für bei unser jetzt von"
+    " war wurde wird werden sich auch als aus dass einer einen hat nach um durch zum zur sie es er oder"
 )
 _FRENCH = word_set("le la les et est je ne pas un une avec depuis nous du des dans pour au à passe sur")
 _SPANISH = word_set("el los y es yo una con desde nosotros del en para por que vivo trabajo mi")
+_ENGLISH = word_set("the of and to is are was that it for with this by from not be")
+_SEEN = 4_000  # characters of a text that tell its language
 
 
-def foreign(sentence: str) -> bool:
-    """Whether a sentence is not to be read as English."""
-    if sentence.isascii() and len(sentence) < 20:
+def foreign(sentence: str, among: bool = False) -> bool:
+    """Whether a sentence is not to be read as English; `among` others that are not, unless it is English."""
+    if sentence.isascii() and len(sentence) < 20 and not among:
         return False
     letters = _LETTERS.findall(sentence) if not sentence.isascii() else []
     if letters and sum(char > "\u024f" for char in letters) * 3 > len(letters):
         return True
     words = sentence.lower().replace("'", " ").split()
-    return any(
-        sum(word in known for word in words) * 4 > len(words) for known in (_GERMAN, _FRENCH, _SPANISH)
+    shares = [sum(word in known for word in words) for known in (_GERMAN, _FRENCH, _SPANISH)]
+    return max(shares) * 4 > len(words) or (among and max(shares) >= sum(word in _ENGLISH for word in words))
+
+
+def foreign_nouns(text: str) -> frozenset[str] | None:
+    """None for a text in English. Else its words behind others in lower case than those that stand before
+    names too: in German, which capitalises nouns, these are most likely no names."""
+    words = text[:_SEEN].lower().split()
+    told = sum(word in _GERMAN or word in _FRENCH or word in _SPANISH for word in words)
+    if told * 6 < len(words) or told < 2 * sum(word in _ENGLISH for word in words):
+        return None
+    pairs = itertools.pairwise(word.strip('(),.:;!?„“"') for word in text.split())
+    return frozenset(
+        word
+        for before, word in pairs
+        if word[:1].isupper() and before.islower() and before not in _BEFORE_NAMES
     )
 
 
 _KANJI = r"[\u4e00-\u9fff々ァ-ヶー]"
-_PERSON = r"[\u4e00-\u9fff々]{1,4}|[ァ-ヶー]{2,8}|[ぁ-ん]{1,3}(?=ちゃん)"
+_PERSON = r"(?![同他各皆])[\u4e00-\u9fff々]{1,4}|[ァ-ヶー]{2,8}|[ぁ-ん]{1,3}(?=ちゃん)"
 _PLACE = "|".join(sorted(_PLACES, key=len, reverse=True))
 _NAMES = re.compile(
     rf"「(?P<quoted>[^「」、。？！\s]{{1,15}})」|『(?P<titled>[^『』。]{{1,30}})』|“(?P<marked>[^”]{{1,15}})”"
@@ -51,7 +70,7 @@ _NAMES = re.compile(
     r"|(?:(?<=^)|(?<=[、。\s]))[ぁ-ん]{2,4}堂)"
     rf"|(?P<event>{_KANJI}{{1,8}}(?:まつり|祭り?|旅行|大会|総会|見本市|展示会|説明会|合宿)(?![\u4e00-\u9fff]))"
     rf"|(?P<branch>(?:{_PLACE})(?:本|支)?(?:店|支社|営業所|工場)(?!長))"
-    rf"|(?P<unit>{_KANJI}{{1,6}}(?:部|室|課)(?![\u4e00-\u9fff]))"
+    rf"|(?P<unit>(?![一全内外上下大本幹]部){_KANJI}{{1,6}}(?:部|室|課)(?![\u4e00-\u9fff]))"
     rf"|(?P<place>{_PLACE})"
     r"|(?P<latin>(?:[A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+)(?:\ [A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+){0,3})"
     r"|(?P<loan>(?<![\u4e00-\u9fffァ-ヶー])[ァ-ヶー]{3,12}(?:・[ァ-ヶー]{2,12}){0,2})"
@@ -61,17 +80,22 @@ _TITLE = re.compile(r"(?:さん|くん|氏)\Z")
 _QUOTED_SPEECH = re.compile(r"「[^「」]*[、。？！][^「」]*」")
 _KINDS = {"person": "Person", "company": "Organization", "unit": "Organization", "place": "Location"}
 _KINDS |= {"korean": "Person", "event": "Event", "branch": "Organization"}
-_BEFORE_CAPITAL = word_set("in nach aus bei frau herr à en projet projet de con")
+_BEFORE_CAPITAL = word_set("in nach aus bei frau herr à en projet de con")
+_BEFORE_NAMES = _BEFORE_CAPITAL | word_set("von mit für und oder wie als dass an durch hat wurde war")
+_NOUN_ENDS = ("ung", "heit", "keit", "schaft", "tion", "tät", "nis", "ment", "ungen", "eiten", "ionen")
+_ADJECTIVE_ENDS = ("e", "en", "er", "es", "em", "as")
 
 
-def read_foreign(sentence: str, scene: Scene) -> tuple[list[NodeDraft], list[Drafted], int | None]:
+def read_foreign(
+    sentence: str, scene: Scene, nouns: Collection[str] = ()
+) -> tuple[list[NodeDraft], list[Drafted], int | None]:
     """The names of a sentence, what it claims, and the day that it tells of."""
     heard = [match.span() for match in _QUOTED_SPEECH.finditer(sentence)]
     names: list[tuple[int, int, NodeDraft]] = []
     for match in _NAMES.finditer(sentence):
         if any(start <= match.start() < end for start, end in heard):
             continue
-        draft = _named(sentence, match, scene)
+        draft = _named(sentence, match, scene, nouns)
         if draft is not None:
             names.append((*match.span(), draft))
     drafts = [draft for _, _, draft in names]
@@ -82,12 +106,13 @@ def read_foreign(sentence: str, scene: Scene) -> tuple[list[NodeDraft], list[Dra
     return drafts, list(_Japanese(sentence, scene, names, times).claims()), told
 
 
-def _named(sentence: str, match: re.Match[str], scene: Scene) -> NodeDraft | None:
+def _named(sentence: str, match: re.Match[str], scene: Scene, nouns: Collection[str]) -> NodeDraft | None:
     kind = str(match.lastgroup)
     text = _TITLE.sub("", match[kind]) or match[kind]
-    if kind == "latin" and not _is_name(sentence, match, text):
-        return None
-    if kind == "loan" and text in _LOANWORDS:
+    if kind == "latin":
+        text = _latin_name(sentence, match, nouns)
+    # Much in katakana names nothing; what is written about, and not to somebody, is told by its middle dot.
+    if not text or (kind == "loan" and (text in _LOANWORDS or (scene.speaker is None and "・" not in text))):
         return None
     if kind == "person" and not sentence[: match.start()].endswith("の"):
         fitting = [name for name in scene.people if name.startswith(text) or name.endswith(text)]
@@ -95,14 +120,21 @@ def _named(sentence: str, match: re.Match[str], scene: Scene) -> NodeDraft | Non
     return scene.named(text, _KINDS.get(kind, "Entity"))
 
 
-def _is_name(sentence: str, match: re.Match[str], text: str) -> bool:
+def _latin_name(sentence: str, match: re.Match[str], nouns: Collection[str]) -> str:
     """Capitals tell a name inside a sentence, or where several words have one; German nouns have them too."""
-    words = sentence[: match.start()].split()
-    before = words[-1].lower() if words else ""
-    if " " in text:
-        return True
+    before, words = sentence[: match.start()].split(), match["latin"].split()
+    last = before[-1].lower() if before else ""
+    begins = not last or last[-1] in ".!?:"
     german = not _GERMAN.isdisjoint(sentence.lower().split())
-    return bool(before) and (not german or before in _BEFORE_CAPITAL) and before[-1:] not in ".!?"
+    if not german:
+        return match["latin"] if len(words) > 1 or not begins else ""
+    if begins and words[0].endswith(_ADJECTIVE_ENDS) and words[0].lower() not in GIVEN_NAMES:
+        words = words[1:]
+    while words and (words[0] in nouns or words[0].lower() in _GERMAN):
+        words, last = words[1:], ""
+    ordinary = not words or words[-1] in nouns or words[-1].endswith(_NOUN_ENDS)
+    alone = len(words) == 1 and (begins or last not in _BEFORE_CAPITAL)
+    return "" if ordinary or alone else " ".join(words)
 
 
 _ATTRIBUTES = mapping("""
@@ -232,14 +264,14 @@ def _place(text: str) -> str:
     return re.split("、|私は|僕は|は|の|から", text)[-1]
 
 
+_RELATIVE = mapping("""
+一昨日:day/-2 昨日:day/-1 今日:day/0 本日:day/0 明日:day/1 明後日:day/2 先週:week/-1 今週:week/0 来週:week/1
+先月:month/-1 来月:month/1 去年:year/-1 昨年:year/-1 来年:year/1
+""")
 _JAPANESE = re.compile(
-    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?|(?P<named>今日|本日|昨日|明日|一昨日|明後日|先日)"
-    r"|(?P<week>先週|今週|来週)(?:の)?(?P<weekday>[月火水木金土日])曜?|(?P<span>先月|来月|去年|昨年|来年)"
+    r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?:(?P<date>\d{1,2})日)?"
+    rf"|(?P<relative>{'|'.join(_RELATIVE)})(?:(?<=週)の?(?P<weekday>[月火水木金土日])曜?)?"
 )
-_JAPANESE_DAYS = {"今日": 0, "本日": 0, "昨日": -1, "明日": 1, "一昨日": -2, "明後日": 2}
-_JAPANESE_WEEKS = {"先週": -1, "今週": 0, "来週": 1}
-_JAPANESE_SPANS = {"先月": ("month", -1), "来月": ("month", 1), "去年": ("year", -1), "昨年": ("year", -1)}
-_JAPANESE_SPANS["来年"] = ("year", 1)
 _JAPANESE_PAST = re.compile(r"(?:ました|でした|だった|った|んだ)[。！、]?\s*\Z")
 _SINCE = ("から", "付で", "以降")
 
@@ -259,15 +291,13 @@ def _japanese_times(sentence: str, reference_ms: int) -> list[tuple[int, str, in
 
 
 def _japanese_day(match: re.Match[str], today: int, told: bool) -> int | None:
-    if match["named"]:
-        offset = _JAPANESE_DAYS.get(match["named"])
-        return None if offset is None else checked(today + offset)
-    if match["week"]:
-        monday = floor_to(today, "week") + 7 * _JAPANESE_WEEKS[match["week"]]
-        return checked(monday + "月火水木金土日".index(match["weekday"]))
-    if match["span"]:
-        unit, count = _JAPANESE_SPANS[match["span"]]
-        return shift(floor_to(today, unit), unit, count)
+    if match["relative"]:
+        unit, _, count = _RELATIVE[match["relative"]].partition("/")
+        first = shift(floor_to(today, unit), unit, int(count))
+        if unit != "week":
+            return first
+        weekday = match["weekday"]
+        return checked(first + "月火水木金土日".index(weekday)) if first and weekday else None
     month, date_ = int(match["month"]), int(match["date"] or 1)
     if match["year"]:
         return make_day(int(match["year"]), month, date_)

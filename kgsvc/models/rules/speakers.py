@@ -10,7 +10,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, takewhile
 
 from kgsvc.domain.facts.amendments import quoted_question, quoted_words
 from kgsvc.domain.model.extraction import ExtractionRequest
@@ -25,9 +25,11 @@ _ROLE_TYPES = ("user", "assistant", "system")
 _TYPED_PREFIX = re.compile(r"[ \t]*+([^\n:]{0,300}?)[ \t]?\((user|assistant|system)\):[ \t]?")
 _NAME = r"[^\W\d_][\w.'’-]{0,40}(?: [^\W\d_][\w.'’-]{0,40}){0,3}"
 _PLAIN_PREFIX = re.compile(rf"[ \t]*+({_NAME}):[ \t]+")
-_LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+({_NAME}):[ \t]+")
+_STAMP = r"(?:\[?\d[\d.,:/ \t-]{4,24}(?:[AaPp][Mm])?\]?(?: -)? )?"  # when, in an exported chat
+_LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+{_STAMP}({_NAME}):[ \t]+")
 _PREFIX_BOUND = 400  # characters that a speaker's prefix may take
 _ORDINARY = en.COMMON | en.STOP | MONTHS.keys() | WEEKDAYS.keys()
+_LISTING = re.compile(r"(?i)^(?:table of )?contents\b|\bindex$")  # a chapter that only lists the others
 _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})
 
 
@@ -157,7 +159,8 @@ def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     spoken = others and turn.speaker is not None and scene.speaker is not None
     scene.addressed = scene.node(others[-1], "Person") if spoken else None
     scene.listener = scene.addressed if len(others) == 1 else None
-    scene.source = (episode.name or episode.source_description or "").strip()
+    titles = (episode.name or episode.source_description or "").strip().split(" › ")
+    scene.source = " › ".join(takewhile(lambda title: not _LISTING.search(title), titles)) or titles[0]
     scene.replies_to = _replied(cast, turn, episode)
     return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
 

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.integration.cli.conftest import Talker, kgsvc
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.scripted_openai.script import says
@@ -89,6 +91,17 @@ async def test_a_note_with_and_without_a_time_is_one(talk: Talker) -> None:
         "1 of them keep the time they were stored with, not that of --time.",
     ]
     assert len((await talk("items", *GROUP, "--json")).out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["empty.jsonl", "empty.json", "empty.csv"])
+async def test_a_file_without_a_text_is_said(talk: Talker, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("[]" if name.endswith(".json") else "")
+    done = await talk("ingest", tmp_path / name, *GROUP)
+    assert (done.code, done.out, done.err) == (0, "There was nothing to send.\n", "")
+
+
+async def test_a_conversation_without_a_message_is_said(talk: Talker) -> None:
+    assert (await talk("memory", *GROUP)).sentence == "Error: the conversation is empty\n"
 
 
 async def test_nothing_is_in_the_graph_after_everything_was_refused(talk: Talker) -> None:

@@ -80,7 +80,14 @@ async def test_an_entity_that_is_not_there_names_what_is_alike(told: Talker) -> 
 
 
 async def test_a_mistyped_group_names_the_nearest(told: Talker) -> None:
-    for words in (["search", "Alice"], ["items"], ["communities"], ["ask", "Who?", "--context"]):
+    for words in (
+        ["search", "Alice"],
+        ["items"],
+        ["retry", "x"],
+        ["documents"],
+        ["communities"],
+        ["ask", "Who?", "--context"],
+    ):
         done = await told(*words, "--group", "teem")
         assert done.code == 1
         assert done.err.splitlines()[-1].endswith("is its name right? (did you mean 'team'?)")

@@ -75,7 +75,7 @@ async def test_a_file_that_cannot_be_read_is_named_and_all_others_go_in(talk: Ta
     assert done.err.splitlines() == [
         f"{folder / 'z.docx'}: is called DOCX and holds something else",
         f"{folder / 'more' / '0.pdf'}: is cut off: its end is missing",
-        "Error: 2 files could not be read; all others are stored",
+        "Error: 2 files were refused; all others are stored",
     ]
     found = await talk("search", "works at", *GROUP, "--json")
     assert {fact["target_name"] for fact in found.json["facts"]} == set(EMPLOYERS)

@@ -10,7 +10,6 @@ import pytest
 
 from kgsvc.domain.errors import LeaseLost, StepError, StoreUnavailable
 from kgsvc.domain.model.communities import BuildLease, BuildRequest, BuildState, CommunityBuild
-from kgsvc.domain.model.items import SCRATCH
 from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
 from kgsvc.stores.embedded import EmbeddedStore
@@ -172,16 +171,3 @@ async def test_who_loses_the_lease_stops(store: EmbeddedStore) -> None:
         async with asyncio.timeout(DEADLINE_S):
             await ended.wait()
         await until(store, await asked(store, "next"), BuildState.COMPLETED)
-
-
-async def test_scratch_groups_are_left_alone(store: EmbeddedStore) -> None:
-    async def publishes(lease: BuildLease) -> None:
-        await store.publish(lease, CLOCK.now_ms())
-
-    scratch = await asked(store, f"{SCRATCH}1")
-    async with dispatching(store, publishes) as handler:
-        await until(store, await asked(store), BuildState.COMPLETED)
-    assert [lease.group_id for lease in handler.leases] == ["g"]
-    found = await store.build(scratch.group_id, scratch.build_id)
-    assert found is not None
-    assert found.state is BuildState.PENDING

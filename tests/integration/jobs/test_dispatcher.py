@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsvc.domain.model.items import SCRATCH, ItemState, Lease
+from kgsvc.domain.model.items import ItemState, Lease
 from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import (
@@ -268,13 +268,3 @@ async def test_an_unforeseen_error_pauses_one_group_and_is_told(
     assert "groups paused" in caplog.text
     assert secret not in caplog.text
     assert told.failures == []
-
-
-async def test_the_groups_of_doctor_are_left_alone(store: EmbeddedStore, handler: ScriptedHandler) -> None:
-    scratch = f"{SCRATCH}a"
-    await accept(store, scratch, ["a"])
-    await accept(store, "other", ["b"])
-    async with running(dispatcher(store, handler, settings=LONG_LEASE)):
-        await until(lambda: all_done(store, "other"))
-    assert await states(store, scratch) == {"a": ItemState.ACCEPTED}
-    assert await owner_of(store, scratch) is None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kgsvc.api.rpc.health import CONTRACT_REVISION
 from kgsvc.domain.facts.plan import text_digest
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.graph import Entity, Fact, FactKind
@@ -82,4 +83,4 @@ async def test_healthcheck_names_what_it_runs_on(client: Client) -> None:
     assert (output.version, output.store, output.extractor, output.embedder) == (
         "1.2.3", "embedded", "offline", "",
     )  # fmt: skip
-    assert output.contract_revision == 1
+    assert output.contract_revision == CONTRACT_REVISION

@@ -276,7 +276,7 @@ def test_a_table_whose_columns_are_not_known_says_what_it_has() -> None:
     assert problems(of_csv(raw, content="txt")) == [
         (1, "there is no column 'txt' (--map); there are author, text")
     ]
-    assert problems(of_csv("", content="text"))[0][0] == 1
+    assert of_csv("", content="text") == []
 
 
 @pytest.fixture

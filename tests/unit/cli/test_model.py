@@ -54,7 +54,7 @@ def fetch(source: str | Path, to: Path) -> Result:
 
 
 def test_a_server_and_a_folder_give_the_same_files(source: Path, address: str, tmp_path: Path) -> None:
-    for number, each in enumerate((source, address)):
+    for number, each in enumerate((str(source), address)):
         to = tmp_path / f"to{number}"
         said = fetch(each, to)
         assert said.exit_code == 0, said.output

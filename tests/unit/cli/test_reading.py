@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.cli import reading
+from kgsvc.cli.ingest import Wanted, read_source
 from kgsvc.cli.reading import STDIN, BadLine, Read, Record, find, read_json, read_json_lines, read_text
 from kgsvc.v1.types_pb2 import RoleType, Source
 
@@ -196,3 +197,18 @@ def test_a_json_file_that_cannot_be_read_says_why(raw: bytes, problem: str) -> N
 def test_a_json_file_too_long_to_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "FILE_BYTES", 10)
     assert "put one object on each line" in problems(read_json(io.BytesIO(b"[" + b"1" * 20)))[1]
+
+
+def test_a_source_is_touched_only_when_its_first_item_is_asked_for() -> None:
+    class Waiting(io.RawIOBase):
+        """Standard input of somebody who has typed nothing yet."""
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, _buffer: object) -> int:
+            raise InterruptedError
+
+    found = read_source(io.BufferedReader(Waiting()), STDIN, Wanted("g", "auto", None, None, 1024))
+    with pytest.raises(InterruptedError):
+        next(found)

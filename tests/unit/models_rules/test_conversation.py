@@ -240,3 +240,11 @@ def test_a_sentence_that_says_more_than_an_end_stands_as_an_open_fact_too() -> N
     assert found.fact("LIKES", "coffee").polarity is Polarity.ENDS
     assert found.fact("SAID").fact == f"Bob: {text}"
     assert {fact.name for fact in say("I do not like coffee anymore.").facts} == {"LIKES"}
+
+
+@pytest.mark.parametrize("stamp", ["[2024-03-04, 09:12:01] ", "04/03/2024, 09:12 - ", ""])
+def test_an_exported_chat_is_read_by_its_speakers(stamp: str) -> None:
+    lines = ("Jana Novak: I live in Rome.", "Ole Lund: I work at Zalando Corp.")
+    found = read(text_episode("\n".join(stamp + line for line in lines), Source.DOCUMENT))
+    assert ("LIVES_IN", "Jana Novak", "Rome") in found.triples
+    assert ("WORKS_AT", "Ole Lund", "Zalando Corp") in found.triples

@@ -4586,6 +4586,392 @@ func (x *CitationPlace) GetEnd() int32 {
 	return 0
 }
 
+// Request of WatchGroup.
+type WatchGroupRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the responses; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *WatchGroupInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchGroupRequest) Reset() {
+	*x = WatchGroupRequest{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchGroupRequest) ProtoMessage() {}
+
+func (x *WatchGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchGroupRequest.ProtoReflect.Descriptor instead.
+func (*WatchGroupRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *WatchGroupRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *WatchGroupRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *WatchGroupRequest) GetInput() *WatchGroupInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of WatchGroup; a stream of these.
+type WatchGroupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *WatchGroupOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchGroupResponse) Reset() {
+	*x = WatchGroupResponse{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchGroupResponse) ProtoMessage() {}
+
+func (x *WatchGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchGroupResponse.ProtoReflect.Descriptor instead.
+func (*WatchGroupResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *WatchGroupResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *WatchGroupResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *WatchGroupResponse) GetOutput() *WatchGroupOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *WatchGroupResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of WatchGroup.
+type WatchGroupInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant to follow; required; at most 128 characters. It need not exist yet.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// Where to go on: the `cursor` of the last message that was dealt with. Absent: begin with all there is.
+	Cursor        *string `protobuf:"bytes,2,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchGroupInput) Reset() {
+	*x = WatchGroupInput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchGroupInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchGroupInput) ProtoMessage() {}
+
+func (x *WatchGroupInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchGroupInput.ProtoReflect.Descriptor instead.
+func (*WatchGroupInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *WatchGroupInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *WatchGroupInput) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// One message of WatchGroup. Things are told as they are now: one that changed twice may be told once.
+type WatchGroupOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// Everything up to this revision of the graph has been told, once this message is dealt with.
+	Rev int64 `protobuf:"varint,2,opt,name=rev,proto3" json:"rev,omitempty"`
+	// Where to go on after this message.
+	Cursor string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// Forget what was told before: all that there is follows. So begins whoever has no cursor, or one from before the
+	// group was deleted or its store was restored from a backup.
+	Reset_ bool `protobuf:"varint,4,opt,name=reset,proto3" json:"reset,omitempty"`
+	// Nothing more was to be told when this was sent: what follows is new. The first message comes at once, and says so
+	// if there is nothing to tell.
+	Current bool `protobuf:"varint,5,opt,name=current,proto3" json:"current,omitempty"`
+	// Entities that are new or changed; also those that others were merged into.
+	Entities []*EntityNode `protobuf:"bytes,6,rep,name=entities,proto3" json:"entities,omitempty"`
+	// Facts that are new or changed, also expired ones: `expired_reason` says whether they were superseded, retracted,
+	// updated or merged.
+	Facts []*FactResult `protobuf:"bytes,7,rep,name=facts,proto3" json:"facts,omitempty"`
+	// Episodes whose item is in the graph, and those that name other entities than before.
+	Episodes []*WatchedEpisode `protobuf:"bytes,8,rep,name=episodes,proto3" json:"episodes,omitempty"`
+	// Entities that are gone: erased, or merged into another one.
+	RemovedEntities []string `protobuf:"bytes,9,rep,name=removed_entities,json=removedEntities,proto3" json:"removed_entities,omitempty"`
+	// Facts that are gone: erased.
+	RemovedFacts []string `protobuf:"bytes,10,rep,name=removed_facts,json=removedFacts,proto3" json:"removed_facts,omitempty"`
+	// Episodes that are gone: erased, or withdrawn with the text of a document.
+	RemovedEpisodes []string `protobuf:"bytes,11,rep,name=removed_episodes,json=removedEpisodes,proto3" json:"removed_episodes,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *WatchGroupOutput) Reset() {
+	*x = WatchGroupOutput{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchGroupOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchGroupOutput) ProtoMessage() {}
+
+func (x *WatchGroupOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchGroupOutput.ProtoReflect.Descriptor instead.
+func (*WatchGroupOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *WatchGroupOutput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *WatchGroupOutput) GetRev() int64 {
+	if x != nil {
+		return x.Rev
+	}
+	return 0
+}
+
+func (x *WatchGroupOutput) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+func (x *WatchGroupOutput) GetReset_() bool {
+	if x != nil {
+		return x.Reset_
+	}
+	return false
+}
+
+func (x *WatchGroupOutput) GetCurrent() bool {
+	if x != nil {
+		return x.Current
+	}
+	return false
+}
+
+func (x *WatchGroupOutput) GetEntities() []*EntityNode {
+	if x != nil {
+		return x.Entities
+	}
+	return nil
+}
+
+func (x *WatchGroupOutput) GetFacts() []*FactResult {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *WatchGroupOutput) GetEpisodes() []*WatchedEpisode {
+	if x != nil {
+		return x.Episodes
+	}
+	return nil
+}
+
+func (x *WatchGroupOutput) GetRemovedEntities() []string {
+	if x != nil {
+		return x.RemovedEntities
+	}
+	return nil
+}
+
+func (x *WatchGroupOutput) GetRemovedFacts() []string {
+	if x != nil {
+		return x.RemovedFacts
+	}
+	return nil
+}
+
+func (x *WatchGroupOutput) GetRemovedEpisodes() []string {
+	if x != nil {
+		return x.RemovedEpisodes
+	}
+	return nil
+}
+
+// An episode as WatchGroup tells it.
+type WatchedEpisode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The episode, without `entity_edges`.
+	Episode *Episode `protobuf:"bytes,1,opt,name=episode,proto3" json:"episode,omitempty"`
+	// The entities that it names, by uuid.
+	EntityUuids   []string `protobuf:"bytes,2,rep,name=entity_uuids,json=entityUuids,proto3" json:"entity_uuids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchedEpisode) Reset() {
+	*x = WatchedEpisode{}
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchedEpisode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchedEpisode) ProtoMessage() {}
+
+func (x *WatchedEpisode) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_retrieval_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchedEpisode.ProtoReflect.Descriptor instead.
+func (*WatchedEpisode) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_retrieval_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *WatchedEpisode) GetEpisode() *Episode {
+	if x != nil {
+		return x.Episode
+	}
+	return nil
+}
+
+func (x *WatchedEpisode) GetEntityUuids() []string {
+	if x != nil {
+		return x.EntityUuids
+	}
+	return nil
+}
+
 var File_kgsvc_v1_retrieval_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
@@ -5020,7 +5406,40 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\bepisodes\x18\a \x03(\tR\bepisodes\"7\n" +
 	"\rCitationPlace\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x02 \x01(\x05R\x03end*\xad\x01\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end\"\xb9\x01\n" +
+	"\x11WatchGroupRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n" +
+	"\x05input\x18\x03 \x01(\v2\x19.kgsvc.v1.WatchGroupInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb8\x01\n" +
+	"\x12WatchGroupResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x122\n" +
+	"\x06output\x18\x03 \x01(\v2\x1a.kgsvc.v1.WatchGroupOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"T\n" +
+	"\x0fWatchGroupInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1b\n" +
+	"\x06cursor\x18\x02 \x01(\tH\x00R\x06cursor\x88\x01\x01B\t\n" +
+	"\a_cursor\"\x96\x03\n" +
+	"\x10WatchGroupOutput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x10\n" +
+	"\x03rev\x18\x02 \x01(\x03R\x03rev\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\x12\x14\n" +
+	"\x05reset\x18\x04 \x01(\bR\x05reset\x12\x18\n" +
+	"\acurrent\x18\x05 \x01(\bR\acurrent\x120\n" +
+	"\bentities\x18\x06 \x03(\v2\x14.kgsvc.v1.EntityNodeR\bentities\x12*\n" +
+	"\x05facts\x18\a \x03(\v2\x14.kgsvc.v1.FactResultR\x05facts\x124\n" +
+	"\bepisodes\x18\b \x03(\v2\x18.kgsvc.v1.WatchedEpisodeR\bepisodes\x12)\n" +
+	"\x10removed_entities\x18\t \x03(\tR\x0fremovedEntities\x12#\n" +
+	"\rremoved_facts\x18\n" +
+	" \x03(\tR\fremovedFacts\x12)\n" +
+	"\x10removed_episodes\x18\v \x03(\tR\x0fremovedEpisodes\"`\n" +
+	"\x0eWatchedEpisode\x12+\n" +
+	"\aepisode\x18\x01 \x01(\v2\x11.kgsvc.v1.EpisodeR\aepisode\x12!\n" +
+	"\fentity_uuids\x18\x02 \x03(\tR\ventityUuids*\xad\x01\n" +
 	"\vSearchScope\x12\x1c\n" +
 	"\x18SEARCH_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_SCOPE_FACTS\x10\x01\x12\x16\n" +
@@ -5075,7 +5494,7 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\x15CITATION_KIND_EPISODE\x10\x02\x12\x17\n" +
 	"\x13CITATION_KIND_CHUNK\x10\x03\x12\x18\n" +
 	"\x14CITATION_KIND_ENTITY\x10\x04\x12\x1b\n" +
-	"\x17CITATION_KIND_COMMUNITY\x10\x052\xd5\x06\n" +
+	"\x17CITATION_KIND_COMMUNITY\x10\x052\xa0\a\n" +
 	"\x10RetrievalService\x12J\n" +
 	"\vSearchFacts\x12\x1c.kgsvc.v1.SearchFactsRequest\x1a\x1d.kgsvc.v1.SearchFactsResponse\x12P\n" +
 	"\rGetEntityEdge\x12\x1e.kgsvc.v1.GetEntityEdgeRequest\x1a\x1f.kgsvc.v1.GetEntityEdgeResponse\x12J\n" +
@@ -5087,7 +5506,9 @@ const file_kgsvc_v1_retrieval_proto_rawDesc = "" +
 	"\vSearchGraph\x12\x1c.kgsvc.v1.SearchGraphRequest\x1a\x1d.kgsvc.v1.SearchGraphResponse\x124\n" +
 	"\x03Ask\x12\x14.kgsvc.v1.AskRequest\x1a\x15.kgsvc.v1.AskResponse0\x01\x12J\n" +
 	"\vGetDocument\x12\x1c.kgsvc.v1.GetDocumentRequest\x1a\x1d.kgsvc.v1.GetDocumentResponse\x12P\n" +
-	"\rListDocuments\x12\x1e.kgsvc.v1.ListDocumentsRequest\x1a\x1f.kgsvc.v1.ListDocumentsResponseB5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
+	"\rListDocuments\x12\x1e.kgsvc.v1.ListDocumentsRequest\x1a\x1f.kgsvc.v1.ListDocumentsResponse\x12I\n" +
+	"\n" +
+	"WatchGroup\x12\x1b.kgsvc.v1.WatchGroupRequest\x1a\x1c.kgsvc.v1.WatchGroupResponse0\x01B5B\x0eRetrievalProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
 	file_kgsvc_v1_retrieval_proto_rawDescOnce sync.Once
@@ -5102,7 +5523,7 @@ func file_kgsvc_v1_retrieval_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_retrieval_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_kgsvc_v1_retrieval_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(SearchScope)(0),               // 0: kgsvc.v1.SearchScope
 	(SearchMethod)(0),              // 1: kgsvc.v1.SearchMethod
@@ -5162,80 +5583,85 @@ var file_kgsvc_v1_retrieval_proto_goTypes = []any{
 	(*AskResult)(nil),              // 55: kgsvc.v1.AskResult
 	(*Citation)(nil),               // 56: kgsvc.v1.Citation
 	(*CitationPlace)(nil),          // 57: kgsvc.v1.CitationPlace
-	(Status)(0),                    // 58: kgsvc.v1.Status
-	(*Error)(nil),                  // 59: kgsvc.v1.Error
-	(*FactResult)(nil),             // 60: kgsvc.v1.FactResult
-	(*Episode)(nil),                // 61: kgsvc.v1.Episode
-	(*MemoryMessage)(nil),          // 62: kgsvc.v1.MemoryMessage
-	(*EntityNode)(nil),             // 63: kgsvc.v1.EntityNode
-	(*CitationChainEntry)(nil),     // 64: kgsvc.v1.CitationChainEntry
-	(*Mention)(nil),                // 65: kgsvc.v1.Mention
-	(*timestamppb.Timestamp)(nil),  // 66: google.protobuf.Timestamp
-	(*Community)(nil),              // 67: kgsvc.v1.Community
-	(Source)(0),                    // 68: kgsvc.v1.Source
-	(*ModelUsage)(nil),             // 69: kgsvc.v1.ModelUsage
-	(*GetDocumentRequest)(nil),     // 70: kgsvc.v1.GetDocumentRequest
-	(*ListDocumentsRequest)(nil),   // 71: kgsvc.v1.ListDocumentsRequest
-	(*GetDocumentResponse)(nil),    // 72: kgsvc.v1.GetDocumentResponse
-	(*ListDocumentsResponse)(nil),  // 73: kgsvc.v1.ListDocumentsResponse
+	(*WatchGroupRequest)(nil),      // 58: kgsvc.v1.WatchGroupRequest
+	(*WatchGroupResponse)(nil),     // 59: kgsvc.v1.WatchGroupResponse
+	(*WatchGroupInput)(nil),        // 60: kgsvc.v1.WatchGroupInput
+	(*WatchGroupOutput)(nil),       // 61: kgsvc.v1.WatchGroupOutput
+	(*WatchedEpisode)(nil),         // 62: kgsvc.v1.WatchedEpisode
+	(Status)(0),                    // 63: kgsvc.v1.Status
+	(*Error)(nil),                  // 64: kgsvc.v1.Error
+	(*FactResult)(nil),             // 65: kgsvc.v1.FactResult
+	(*Episode)(nil),                // 66: kgsvc.v1.Episode
+	(*MemoryMessage)(nil),          // 67: kgsvc.v1.MemoryMessage
+	(*EntityNode)(nil),             // 68: kgsvc.v1.EntityNode
+	(*CitationChainEntry)(nil),     // 69: kgsvc.v1.CitationChainEntry
+	(*Mention)(nil),                // 70: kgsvc.v1.Mention
+	(*timestamppb.Timestamp)(nil),  // 71: google.protobuf.Timestamp
+	(*Community)(nil),              // 72: kgsvc.v1.Community
+	(Source)(0),                    // 73: kgsvc.v1.Source
+	(*ModelUsage)(nil),             // 74: kgsvc.v1.ModelUsage
+	(*GetDocumentRequest)(nil),     // 75: kgsvc.v1.GetDocumentRequest
+	(*ListDocumentsRequest)(nil),   // 76: kgsvc.v1.ListDocumentsRequest
+	(*GetDocumentResponse)(nil),    // 77: kgsvc.v1.GetDocumentResponse
+	(*ListDocumentsResponse)(nil),  // 78: kgsvc.v1.ListDocumentsResponse
 }
 var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	8,   // 0: kgsvc.v1.SearchFactsRequest.input:type_name -> kgsvc.v1.SearchFactsInput
-	58,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 1: kgsvc.v1.SearchFactsResponse.status:type_name -> kgsvc.v1.Status
 	9,   // 2: kgsvc.v1.SearchFactsResponse.output:type_name -> kgsvc.v1.SearchFactsOutput
-	59,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
-	60,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
+	64,  // 3: kgsvc.v1.SearchFactsResponse.error:type_name -> kgsvc.v1.Error
+	65,  // 4: kgsvc.v1.SearchFactsOutput.facts:type_name -> kgsvc.v1.FactResult
 	12,  // 5: kgsvc.v1.GetEntityEdgeRequest.input:type_name -> kgsvc.v1.GetEntityEdgeInput
-	58,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	60,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
-	59,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	63,  // 6: kgsvc.v1.GetEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	65,  // 7: kgsvc.v1.GetEntityEdgeResponse.output:type_name -> kgsvc.v1.FactResult
+	64,  // 8: kgsvc.v1.GetEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	15,  // 9: kgsvc.v1.GetEpisodesRequest.input:type_name -> kgsvc.v1.GetEpisodesInput
-	58,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 10: kgsvc.v1.GetEpisodesResponse.status:type_name -> kgsvc.v1.Status
 	16,  // 11: kgsvc.v1.GetEpisodesResponse.output:type_name -> kgsvc.v1.GetEpisodesOutput
-	59,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
-	61,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
+	64,  // 12: kgsvc.v1.GetEpisodesResponse.error:type_name -> kgsvc.v1.Error
+	66,  // 13: kgsvc.v1.GetEpisodesOutput.episodes:type_name -> kgsvc.v1.Episode
 	19,  // 14: kgsvc.v1.GetMemoryRequest.input:type_name -> kgsvc.v1.GetMemoryInput
-	58,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 15: kgsvc.v1.GetMemoryResponse.status:type_name -> kgsvc.v1.Status
 	20,  // 16: kgsvc.v1.GetMemoryResponse.output:type_name -> kgsvc.v1.GetMemoryOutput
-	59,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
-	62,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
-	60,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	64,  // 17: kgsvc.v1.GetMemoryResponse.error:type_name -> kgsvc.v1.Error
+	67,  // 18: kgsvc.v1.GetMemoryInput.messages:type_name -> kgsvc.v1.MemoryMessage
+	65,  // 19: kgsvc.v1.GetMemoryOutput.facts:type_name -> kgsvc.v1.FactResult
 	47,  // 20: kgsvc.v1.GetMemoryOutput.provenance:type_name -> kgsvc.v1.Provenance
 	23,  // 21: kgsvc.v1.GetEntityNodeRequest.input:type_name -> kgsvc.v1.GetEntityNodeInput
-	58,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 22: kgsvc.v1.GetEntityNodeResponse.status:type_name -> kgsvc.v1.Status
 	24,  // 23: kgsvc.v1.GetEntityNodeResponse.output:type_name -> kgsvc.v1.GetEntityNodeOutput
-	59,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	63,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	60,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
-	61,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
-	64,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
-	65,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
+	64,  // 24: kgsvc.v1.GetEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	68,  // 25: kgsvc.v1.GetEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	65,  // 26: kgsvc.v1.GetEntityNodeOutput.facts:type_name -> kgsvc.v1.FactResult
+	66,  // 27: kgsvc.v1.GetEntityNodeOutput.episodes:type_name -> kgsvc.v1.Episode
+	69,  // 28: kgsvc.v1.GetEntityNodeOutput.citation_chain:type_name -> kgsvc.v1.CitationChainEntry
+	70,  // 29: kgsvc.v1.GetEntityNodeOutput.mentions:type_name -> kgsvc.v1.Mention
 	27,  // 30: kgsvc.v1.GetRelationRequest.input:type_name -> kgsvc.v1.GetRelationInput
-	58,  // 31: kgsvc.v1.GetRelationResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 31: kgsvc.v1.GetRelationResponse.status:type_name -> kgsvc.v1.Status
 	28,  // 32: kgsvc.v1.GetRelationResponse.output:type_name -> kgsvc.v1.GetRelationOutput
-	59,  // 33: kgsvc.v1.GetRelationResponse.error:type_name -> kgsvc.v1.Error
-	66,  // 34: kgsvc.v1.GetRelationInput.valid_as_of:type_name -> google.protobuf.Timestamp
-	66,  // 35: kgsvc.v1.GetRelationInput.known_as_of:type_name -> google.protobuf.Timestamp
+	64,  // 33: kgsvc.v1.GetRelationResponse.error:type_name -> kgsvc.v1.Error
+	71,  // 34: kgsvc.v1.GetRelationInput.valid_as_of:type_name -> google.protobuf.Timestamp
+	71,  // 35: kgsvc.v1.GetRelationInput.known_as_of:type_name -> google.protobuf.Timestamp
 	31,  // 36: kgsvc.v1.GetFactHistoryRequest.input:type_name -> kgsvc.v1.GetFactHistoryInput
-	58,  // 37: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 37: kgsvc.v1.GetFactHistoryResponse.status:type_name -> kgsvc.v1.Status
 	32,  // 38: kgsvc.v1.GetFactHistoryResponse.output:type_name -> kgsvc.v1.GetFactHistoryOutput
-	59,  // 39: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
-	60,  // 40: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
+	64,  // 39: kgsvc.v1.GetFactHistoryResponse.error:type_name -> kgsvc.v1.Error
+	65,  // 40: kgsvc.v1.GetFactHistoryOutput.facts:type_name -> kgsvc.v1.FactResult
 	0,   // 41: kgsvc.v1.ScopeSearch.scope:type_name -> kgsvc.v1.SearchScope
 	1,   // 42: kgsvc.v1.ScopeSearch.methods:type_name -> kgsvc.v1.SearchMethod
 	2,   // 43: kgsvc.v1.ScopeSearch.reranker:type_name -> kgsvc.v1.Reranker
-	66,  // 44: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
-	66,  // 45: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
+	71,  // 44: kgsvc.v1.TimeSpan.since:type_name -> google.protobuf.Timestamp
+	71,  // 45: kgsvc.v1.TimeSpan.until:type_name -> google.protobuf.Timestamp
 	34,  // 46: kgsvc.v1.SearchFilters.valid_at:type_name -> kgsvc.v1.TimeSpan
 	34,  // 47: kgsvc.v1.SearchFilters.invalid_at:type_name -> kgsvc.v1.TimeSpan
 	34,  // 48: kgsvc.v1.SearchFilters.created_at:type_name -> kgsvc.v1.TimeSpan
 	34,  // 49: kgsvc.v1.SearchFilters.expired_at:type_name -> kgsvc.v1.TimeSpan
-	66,  // 50: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
-	66,  // 51: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
+	71,  // 50: kgsvc.v1.SearchFilters.valid_as_of:type_name -> google.protobuf.Timestamp
+	71,  // 51: kgsvc.v1.SearchFilters.known_as_of:type_name -> google.protobuf.Timestamp
 	38,  // 52: kgsvc.v1.SearchGraphRequest.input:type_name -> kgsvc.v1.SearchGraphInput
-	58,  // 53: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 53: kgsvc.v1.SearchGraphResponse.status:type_name -> kgsvc.v1.Status
 	39,  // 54: kgsvc.v1.SearchGraphResponse.output:type_name -> kgsvc.v1.SearchGraphOutput
-	59,  // 55: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
+	64,  // 55: kgsvc.v1.SearchGraphResponse.error:type_name -> kgsvc.v1.Error
 	0,   // 56: kgsvc.v1.SearchGraphInput.search_type:type_name -> kgsvc.v1.SearchScope
 	4,   // 57: kgsvc.v1.SearchGraphInput.recipe:type_name -> kgsvc.v1.SearchRecipe
 	33,  // 58: kgsvc.v1.SearchGraphInput.scopes:type_name -> kgsvc.v1.ScopeSearch
@@ -5252,62 +5678,72 @@ var file_kgsvc_v1_retrieval_proto_depIdxs = []int32{
 	1,   // 69: kgsvc.v1.ScopeRun.methods:type_name -> kgsvc.v1.SearchMethod
 	2,   // 70: kgsvc.v1.ScopeRun.reranker:type_name -> kgsvc.v1.Reranker
 	3,   // 71: kgsvc.v1.ScopeRun.reason:type_name -> kgsvc.v1.RerankerReason
-	60,  // 72: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
+	65,  // 72: kgsvc.v1.FactHit.fact:type_name -> kgsvc.v1.FactResult
 	46,  // 73: kgsvc.v1.FactHit.found_by:type_name -> kgsvc.v1.FoundBy
 	49,  // 74: kgsvc.v1.ChunkHit.chunk:type_name -> kgsvc.v1.ProvenanceChunk
 	46,  // 75: kgsvc.v1.ChunkHit.found_by:type_name -> kgsvc.v1.FoundBy
-	63,  // 76: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
+	68,  // 76: kgsvc.v1.NodeHit.node:type_name -> kgsvc.v1.EntityNode
 	46,  // 77: kgsvc.v1.NodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	61,  // 78: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
+	66,  // 78: kgsvc.v1.EpisodeHit.episode:type_name -> kgsvc.v1.Episode
 	46,  // 79: kgsvc.v1.EpisodeHit.found_by:type_name -> kgsvc.v1.FoundBy
-	67,  // 80: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
+	72,  // 80: kgsvc.v1.CommunityHit.community:type_name -> kgsvc.v1.Community
 	46,  // 81: kgsvc.v1.CommunityHit.found_by:type_name -> kgsvc.v1.FoundBy
 	1,   // 82: kgsvc.v1.FoundBy.method:type_name -> kgsvc.v1.SearchMethod
 	48,  // 83: kgsvc.v1.Provenance.entities:type_name -> kgsvc.v1.ProvenanceEntity
 	49,  // 84: kgsvc.v1.Provenance.chunks:type_name -> kgsvc.v1.ProvenanceChunk
 	50,  // 85: kgsvc.v1.Provenance.episodes:type_name -> kgsvc.v1.ProvenanceEpisode
-	68,  // 86: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
-	66,  // 87: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
+	73,  // 86: kgsvc.v1.ProvenanceEpisode.source:type_name -> kgsvc.v1.Source
+	71,  // 87: kgsvc.v1.ProvenanceEpisode.reference_time:type_name -> google.protobuf.Timestamp
 	53,  // 88: kgsvc.v1.AskRequest.input:type_name -> kgsvc.v1.AskInput
-	58,  // 89: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 89: kgsvc.v1.AskResponse.status:type_name -> kgsvc.v1.Status
 	54,  // 90: kgsvc.v1.AskResponse.output:type_name -> kgsvc.v1.AskOutput
-	59,  // 91: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
+	64,  // 91: kgsvc.v1.AskResponse.error:type_name -> kgsvc.v1.Error
 	4,   // 92: kgsvc.v1.AskInput.recipe:type_name -> kgsvc.v1.SearchRecipe
 	35,  // 93: kgsvc.v1.AskInput.filters:type_name -> kgsvc.v1.SearchFilters
 	55,  // 94: kgsvc.v1.AskOutput.result:type_name -> kgsvc.v1.AskResult
 	56,  // 95: kgsvc.v1.AskResult.citations:type_name -> kgsvc.v1.Citation
 	47,  // 96: kgsvc.v1.AskResult.provenance:type_name -> kgsvc.v1.Provenance
-	69,  // 97: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
+	74,  // 97: kgsvc.v1.AskResult.usage:type_name -> kgsvc.v1.ModelUsage
 	40,  // 98: kgsvc.v1.AskResult.ran:type_name -> kgsvc.v1.ScopeRun
 	5,   // 99: kgsvc.v1.Citation.kind:type_name -> kgsvc.v1.CitationKind
 	57,  // 100: kgsvc.v1.Citation.places:type_name -> kgsvc.v1.CitationPlace
-	6,   // 101: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
-	10,  // 102: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
-	13,  // 103: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
-	17,  // 104: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
-	21,  // 105: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
-	25,  // 106: kgsvc.v1.RetrievalService.GetRelation:input_type -> kgsvc.v1.GetRelationRequest
-	29,  // 107: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
-	36,  // 108: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
-	51,  // 109: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
-	70,  // 110: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
-	71,  // 111: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
-	7,   // 112: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
-	11,  // 113: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
-	14,  // 114: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
-	18,  // 115: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
-	22,  // 116: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
-	26,  // 117: kgsvc.v1.RetrievalService.GetRelation:output_type -> kgsvc.v1.GetRelationResponse
-	30,  // 118: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
-	37,  // 119: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
-	52,  // 120: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
-	72,  // 121: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
-	73,  // 122: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
-	112, // [112:123] is the sub-list for method output_type
-	101, // [101:112] is the sub-list for method input_type
-	101, // [101:101] is the sub-list for extension type_name
-	101, // [101:101] is the sub-list for extension extendee
-	0,   // [0:101] is the sub-list for field type_name
+	60,  // 101: kgsvc.v1.WatchGroupRequest.input:type_name -> kgsvc.v1.WatchGroupInput
+	63,  // 102: kgsvc.v1.WatchGroupResponse.status:type_name -> kgsvc.v1.Status
+	61,  // 103: kgsvc.v1.WatchGroupResponse.output:type_name -> kgsvc.v1.WatchGroupOutput
+	64,  // 104: kgsvc.v1.WatchGroupResponse.error:type_name -> kgsvc.v1.Error
+	68,  // 105: kgsvc.v1.WatchGroupOutput.entities:type_name -> kgsvc.v1.EntityNode
+	65,  // 106: kgsvc.v1.WatchGroupOutput.facts:type_name -> kgsvc.v1.FactResult
+	62,  // 107: kgsvc.v1.WatchGroupOutput.episodes:type_name -> kgsvc.v1.WatchedEpisode
+	66,  // 108: kgsvc.v1.WatchedEpisode.episode:type_name -> kgsvc.v1.Episode
+	6,   // 109: kgsvc.v1.RetrievalService.SearchFacts:input_type -> kgsvc.v1.SearchFactsRequest
+	10,  // 110: kgsvc.v1.RetrievalService.GetEntityEdge:input_type -> kgsvc.v1.GetEntityEdgeRequest
+	13,  // 111: kgsvc.v1.RetrievalService.GetEpisodes:input_type -> kgsvc.v1.GetEpisodesRequest
+	17,  // 112: kgsvc.v1.RetrievalService.GetMemory:input_type -> kgsvc.v1.GetMemoryRequest
+	21,  // 113: kgsvc.v1.RetrievalService.GetEntityNode:input_type -> kgsvc.v1.GetEntityNodeRequest
+	25,  // 114: kgsvc.v1.RetrievalService.GetRelation:input_type -> kgsvc.v1.GetRelationRequest
+	29,  // 115: kgsvc.v1.RetrievalService.GetFactHistory:input_type -> kgsvc.v1.GetFactHistoryRequest
+	36,  // 116: kgsvc.v1.RetrievalService.SearchGraph:input_type -> kgsvc.v1.SearchGraphRequest
+	51,  // 117: kgsvc.v1.RetrievalService.Ask:input_type -> kgsvc.v1.AskRequest
+	75,  // 118: kgsvc.v1.RetrievalService.GetDocument:input_type -> kgsvc.v1.GetDocumentRequest
+	76,  // 119: kgsvc.v1.RetrievalService.ListDocuments:input_type -> kgsvc.v1.ListDocumentsRequest
+	58,  // 120: kgsvc.v1.RetrievalService.WatchGroup:input_type -> kgsvc.v1.WatchGroupRequest
+	7,   // 121: kgsvc.v1.RetrievalService.SearchFacts:output_type -> kgsvc.v1.SearchFactsResponse
+	11,  // 122: kgsvc.v1.RetrievalService.GetEntityEdge:output_type -> kgsvc.v1.GetEntityEdgeResponse
+	14,  // 123: kgsvc.v1.RetrievalService.GetEpisodes:output_type -> kgsvc.v1.GetEpisodesResponse
+	18,  // 124: kgsvc.v1.RetrievalService.GetMemory:output_type -> kgsvc.v1.GetMemoryResponse
+	22,  // 125: kgsvc.v1.RetrievalService.GetEntityNode:output_type -> kgsvc.v1.GetEntityNodeResponse
+	26,  // 126: kgsvc.v1.RetrievalService.GetRelation:output_type -> kgsvc.v1.GetRelationResponse
+	30,  // 127: kgsvc.v1.RetrievalService.GetFactHistory:output_type -> kgsvc.v1.GetFactHistoryResponse
+	37,  // 128: kgsvc.v1.RetrievalService.SearchGraph:output_type -> kgsvc.v1.SearchGraphResponse
+	52,  // 129: kgsvc.v1.RetrievalService.Ask:output_type -> kgsvc.v1.AskResponse
+	77,  // 130: kgsvc.v1.RetrievalService.GetDocument:output_type -> kgsvc.v1.GetDocumentResponse
+	78,  // 131: kgsvc.v1.RetrievalService.ListDocuments:output_type -> kgsvc.v1.ListDocumentsResponse
+	59,  // 132: kgsvc.v1.RetrievalService.WatchGroup:output_type -> kgsvc.v1.WatchGroupResponse
+	121, // [121:133] is the sub-list for method output_type
+	109, // [109:121] is the sub-list for method input_type
+	109, // [109:109] is the sub-list for extension type_name
+	109, // [109:109] is the sub-list for extension extendee
+	0,   // [0:109] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_retrieval_proto_init() }
@@ -5345,13 +5781,15 @@ func file_kgsvc_v1_retrieval_proto_init() {
 	file_kgsvc_v1_retrieval_proto_msgTypes[47].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[48].OneofWrappers = []any{}
 	file_kgsvc_v1_retrieval_proto_msgTypes[49].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[52].OneofWrappers = []any{}
+	file_kgsvc_v1_retrieval_proto_msgTypes[54].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_retrieval_proto_rawDesc), len(file_kgsvc_v1_retrieval_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   52,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,7 @@ const (
 	RetrievalService_Ask_FullMethodName            = "/kgsvc.v1.RetrievalService/Ask"
 	RetrievalService_GetDocument_FullMethodName    = "/kgsvc.v1.RetrievalService/GetDocument"
 	RetrievalService_ListDocuments_FullMethodName  = "/kgsvc.v1.RetrievalService/ListDocuments"
+	RetrievalService_WatchGroup_FullMethodName     = "/kgsvc.v1.RetrievalService/WatchGroup"
 )
 
 // RetrievalServiceClient is the client API for RetrievalService service.
@@ -67,6 +68,9 @@ type RetrievalServiceClient interface {
 	GetDocument(ctx context.Context, in *GetDocumentRequest, opts ...grpc.CallOption) (*GetDocumentResponse, error)
 	// Lists the documents of a group by id, a page at a time.
 	ListDocuments(ctx context.Context, in *ListDocumentsRequest, opts ...grpc.CallOption) (*ListDocumentsResponse, error)
+	// Tells what changes in the graph of a group, in the order of its revisions, each change at least once, until the
+	// caller hangs up. Whoever applies it holds the same entities, facts and episodes as the group. Status OK.
+	WatchGroup(ctx context.Context, in *WatchGroupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchGroupResponse], error)
 }
 
 type retrievalServiceClient struct {
@@ -196,6 +200,25 @@ func (c *retrievalServiceClient) ListDocuments(ctx context.Context, in *ListDocu
 	return out, nil
 }
 
+func (c *retrievalServiceClient) WatchGroup(ctx context.Context, in *WatchGroupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchGroupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &RetrievalService_ServiceDesc.Streams[1], RetrievalService_WatchGroup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchGroupRequest, WatchGroupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RetrievalService_WatchGroupClient = grpc.ServerStreamingClient[WatchGroupResponse]
+
 // RetrievalServiceServer is the server API for RetrievalService service.
 // All implementations must embed UnimplementedRetrievalServiceServer
 // for forward compatibility.
@@ -229,6 +252,9 @@ type RetrievalServiceServer interface {
 	GetDocument(context.Context, *GetDocumentRequest) (*GetDocumentResponse, error)
 	// Lists the documents of a group by id, a page at a time.
 	ListDocuments(context.Context, *ListDocumentsRequest) (*ListDocumentsResponse, error)
+	// Tells what changes in the graph of a group, in the order of its revisions, each change at least once, until the
+	// caller hangs up. Whoever applies it holds the same entities, facts and episodes as the group. Status OK.
+	WatchGroup(*WatchGroupRequest, grpc.ServerStreamingServer[WatchGroupResponse]) error
 	mustEmbedUnimplementedRetrievalServiceServer()
 }
 
@@ -271,6 +297,9 @@ func (UnimplementedRetrievalServiceServer) GetDocument(context.Context, *GetDocu
 }
 func (UnimplementedRetrievalServiceServer) ListDocuments(context.Context, *ListDocumentsRequest) (*ListDocumentsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDocuments not implemented")
+}
+func (UnimplementedRetrievalServiceServer) WatchGroup(*WatchGroupRequest, grpc.ServerStreamingServer[WatchGroupResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchGroup not implemented")
 }
 func (UnimplementedRetrievalServiceServer) mustEmbedUnimplementedRetrievalServiceServer() {}
 func (UnimplementedRetrievalServiceServer) testEmbeddedByValue()                          {}
@@ -484,6 +513,17 @@ func _RetrievalService_ListDocuments_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RetrievalService_WatchGroup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchGroupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(RetrievalServiceServer).WatchGroup(m, &grpc.GenericServerStream[WatchGroupRequest, WatchGroupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RetrievalService_WatchGroupServer = grpc.ServerStreamingServer[WatchGroupResponse]
+
 // RetrievalService_ServiceDesc is the grpc.ServiceDesc for RetrievalService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -536,6 +576,11 @@ var RetrievalService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Ask",
 			Handler:       _RetrievalService_Ask_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchGroup",
+			Handler:       _RetrievalService_WatchGroup_Handler,
 			ServerStreams: true,
 		},
 	},

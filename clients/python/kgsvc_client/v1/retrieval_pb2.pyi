@@ -2741,3 +2741,218 @@ class CitationPlace(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CitationPlace: _TypeAlias = CitationPlace  # noqa: Y015
+
+@_typing.final
+class WatchGroupRequest(_message.Message):
+    """Request of WatchGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the responses; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___WatchGroupInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___WatchGroupInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___WatchGroupRequest: _TypeAlias = WatchGroupRequest  # noqa: Y015
+
+@_typing.final
+class WatchGroupResponse(_message.Message):
+    """Response of WatchGroup; a stream of these."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___WatchGroupOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___WatchGroupOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchGroupResponse: _TypeAlias = WatchGroupResponse  # noqa: Y015
+
+@_typing.final
+class WatchGroupInput(_message.Message):
+    """Input of WatchGroup."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant to follow; required; at most 128 characters. It need not exist yet."""
+    cursor: _builtins.str
+    """Where to go on: the `cursor` of the last message that was dealt with. Absent: begin with all there is."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str = ...,
+        cursor: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cursor", b"_cursor", "cursor", b"cursor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cursor", b"_cursor", "cursor", b"cursor", "group_id", b"group_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cursor: _TypeAlias = _typing.Literal["cursor"]  # noqa: Y015
+    _WhichOneofArgType__cursor: _TypeAlias = _typing.Literal["_cursor", b"_cursor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cursor) -> _WhichOneofReturnType__cursor | None: ...
+
+Global___WatchGroupInput: _TypeAlias = WatchGroupInput  # noqa: Y015
+
+@_typing.final
+class WatchGroupOutput(_message.Message):
+    """One message of WatchGroup. Things are told as they are now: one that changed twice may be told once."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    REV_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
+    RESET_FIELD_NUMBER: _builtins.int
+    CURRENT_FIELD_NUMBER: _builtins.int
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
+    EPISODES_FIELD_NUMBER: _builtins.int
+    REMOVED_ENTITIES_FIELD_NUMBER: _builtins.int
+    REMOVED_FACTS_FIELD_NUMBER: _builtins.int
+    REMOVED_EPISODES_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant."""
+    rev: _builtins.int
+    """Everything up to this revision of the graph has been told, once this message is dealt with."""
+    cursor: _builtins.str
+    """Where to go on after this message."""
+    reset: _builtins.bool
+    """Forget what was told before: all that there is follows. So begins whoever has no cursor, or one from before the
+    group was deleted or its store was restored from a backup.
+    """
+    current: _builtins.bool
+    """Nothing more was to be told when this was sent: what follows is new. The first message comes at once, and says so
+    if there is nothing to tell.
+    """
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.EntityNode]:
+        """Entities that are new or changed; also those that others were merged into."""
+
+    @_builtins.property
+    def facts(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.FactResult]:
+        """Facts that are new or changed, also expired ones: `expired_reason` says whether they were superseded, retracted,
+        updated or merged.
+        """
+
+    @_builtins.property
+    def episodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchedEpisode]:
+        """Episodes whose item is in the graph, and those that name other entities than before."""
+
+    @_builtins.property
+    def removed_entities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Entities that are gone: erased, or merged into another one."""
+
+    @_builtins.property
+    def removed_facts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Facts that are gone: erased."""
+
+    @_builtins.property
+    def removed_episodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Episodes that are gone: erased, or withdrawn with the text of a document."""
+
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str = ...,
+        rev: _builtins.int = ...,
+        cursor: _builtins.str = ...,
+        reset: _builtins.bool = ...,
+        current: _builtins.bool = ...,
+        entities: _abc.Iterable[_types_pb2.EntityNode] | None = ...,
+        facts: _abc.Iterable[_types_pb2.FactResult] | None = ...,
+        episodes: _abc.Iterable[Global___WatchedEpisode] | None = ...,
+        removed_entities: _abc.Iterable[_builtins.str] | None = ...,
+        removed_facts: _abc.Iterable[_builtins.str] | None = ...,
+        removed_episodes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["current", b"current", "cursor", b"cursor", "entities", b"entities", "episodes", b"episodes", "facts", b"facts", "group_id", b"group_id", "removed_entities", b"removed_entities", "removed_episodes", b"removed_episodes", "removed_facts", b"removed_facts", "reset", b"reset", "rev", b"rev"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchGroupOutput: _TypeAlias = WatchGroupOutput  # noqa: Y015
+
+@_typing.final
+class WatchedEpisode(_message.Message):
+    """An episode as WatchGroup tells it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EPISODE_FIELD_NUMBER: _builtins.int
+    ENTITY_UUIDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def episode(self) -> _types_pb2.Episode:
+        """The episode, without `entity_edges`."""
+
+    @_builtins.property
+    def entity_uuids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The entities that it names, by uuid."""
+
+    def __init__(
+        self,
+        *,
+        episode: _types_pb2.Episode | None = ...,
+        entity_uuids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["episode", b"episode"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity_uuids", b"entity_uuids", "episode", b"episode"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchedEpisode: _TypeAlias = WatchedEpisode  # noqa: Y015

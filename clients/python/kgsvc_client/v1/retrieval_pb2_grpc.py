@@ -92,6 +92,11 @@ class RetrievalServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsResponse.FromString,
                 _registered_method=True)
+        self.WatchGroup = channel.unary_stream(
+                '/kgsvc.v1.RetrievalService/WatchGroup',
+                request_serializer=kgsvc_dot_v1_dot_retrieval__pb2.WatchGroupRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.WatchGroupResponse.FromString,
+                _registered_method=True)
 
 
 class RetrievalServiceServicer:
@@ -180,6 +185,14 @@ class RetrievalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchGroup(self, request, context):
+        """Tells what changes in the graph of a group, in the order of its revisions, each change at least once, until the
+        caller hangs up. Whoever applies it holds the same entities, facts and episodes as the group. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RetrievalServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -237,6 +250,11 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.ListDocuments,
                     request_deserializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_documents__pb2.ListDocumentsResponse.SerializeToString,
+            ),
+            'WatchGroup': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchGroup,
+                    request_deserializer=kgsvc_dot_v1_dot_retrieval__pb2.WatchGroupRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_retrieval__pb2.WatchGroupResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -538,6 +556,33 @@ class RetrievalService:
             '/kgsvc.v1.RetrievalService/ListDocuments',
             kgsvc_dot_v1_dot_documents__pb2.ListDocumentsRequest.SerializeToString,
             kgsvc_dot_v1_dot_documents__pb2.ListDocumentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/kgsvc.v1.RetrievalService/WatchGroup',
+            kgsvc_dot_v1_dot_retrieval__pb2.WatchGroupRequest.SerializeToString,
+            kgsvc_dot_v1_dot_retrieval__pb2.WatchGroupResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,114 @@
+"""When what a clause says holds: its tense, and the times that stand beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgsvc.domain.model.graph import Polarity
+from kgsvc.models.rules.english import FORMS
+from kgsvc.models.rules.scene import Drafted
+from kgsvc.models.rules.times import Time
+
+
+@dataclass(frozen=True, slots=True)
+class Tense:
+    """past, present, perfect, ongoing ("is leaving"), bare or future; negated; over ("no longer")."""
+
+    name: str
+    negated: bool
+    over: bool
+
+    @property
+    def ahead(self) -> bool:
+        """Whether a date without a year may be one to come."""
+        return self.name in ("future", "ongoing", "present")
+
+
+def tense_of(match: re.Match[str]) -> Tense:
+    groups = match.groupdict()
+    around = f"{groups.get('aux') or ''} {groups.get('after') or ''}"
+    words = set(around.split())
+    verb = groups.get("verb") or "is"
+    form = FORMS.get(verb.split(" ")[0])
+    name = "present"
+    if words & {"will", "'ll"} or "going to" in around:
+        name = "future"
+    elif words & {"have", "'ve", "has"} or ("been" in words and "'s" in words):
+        name = "perfect"
+    elif verb in ("was", "were") or words & {"was", "were", "did", "had"}:
+        name = "past"
+    elif form is not None and form.ing:
+        name = "ongoing" if words & {"am", "'m", "is", "'s", "are", "'re"} else "bare"
+    elif form is not None and (form.past or form.participle) and not form.base:
+        name = "past"
+    negated = bool(words & {"not", "n't", "never"})
+    return Tense(name, negated, "no longer" in around or "used to" in around)
+
+
+def begins(times: Sequence[Time], now: int, ahead: bool) -> int | None:
+    """From when: a since or for, else an at, read as to come where the tense allows that."""
+    for roles in (("since", "range", "for"), ("at",)):
+        for time in times:
+            if time.role not in roles or time.begin_ms is None:
+                continue
+            if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
+                return nearer(time, now)
+            return time.begin_ms
+    return None
+
+
+def nearer(time: Time, now: int) -> int | None:
+    """A date without a year in a present tense: the nearer of the last and the next one."""
+    if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
+        return time.begin_ms
+    return time.ahead_ms if time.ahead_ms - now <= now - time.begin_ms else time.begin_ms
+
+
+def told_at(times: Sequence[Time], now: int) -> int | None:
+    return next(
+        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
+        None,
+    )
+
+
+def last_ms(finish_ms: int | None) -> int | None:
+    """The last millisecond before a time: "until 31 May" includes that day."""
+    return None if finish_ms is None else finish_ms - 1
+
+
+def ends(times: Sequence[Time], tense: str) -> int | None:
+    for time in times:
+        if time.role in ("until", "range"):
+            return last_ms(time.finish_ms if tense == "past" else time.ahead_finish_ms)
+    return None
+
+
+def ended(draft: Drafted, tense: Tense, times: Sequence[Time], now: int) -> Drafted | None:
+    """The end of a statement, at the time that is told."""
+    dated = [time for time in times if time.role in ("at", "since")]
+    when = begins([time for time in dated if time.role == "at"] or dated, now, tense.ahead)
+    unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
+    return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
+
+
+def begun(draft: Drafted, tense: Tense, times: Sequence[Time], now: int, lasts: bool) -> Drafted | None:
+    """A statement from when it holds; `lasts`: it tells of something that lasts, not of its beginning."""
+    when = begins(times, now, tense.ahead)
+    if when is None and (tense.name == "future" or (tense.name == "ongoing" and not lasts)):
+        return None
+    if tense.name == "past" and lasts and draft.relation != "BORN_IN":
+        return _past(draft, times, now)
+    return draft._replace(valid_ms=now if when is None else when, invalid_ms=ends(times, tense.name))
+
+
+def _past(draft: Drafted, times: Sequence[Time], now: int) -> Drafted:
+    """ "lived in Rome": over by now; told with its end it closes nothing."""
+    timed = next((t for t in times if t.begin_ms is not None and t.begin_ms <= now), None)
+    if timed is None:
+        return draft._replace(invalid_ms=now)
+    begin = None if timed.role == "until" else timed.begin_ms
+    end = last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
+    end = now if end is None or end > now else end
+    return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)
