@@ -128,7 +128,7 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
 
 
 def _look(group: Group, asked: Asked) -> _Look:
-    terms = with_roles(lighter(asked.terms, words_of_when(asked.question)))
+    terms = with_roles(lighter(asked.terms, words_of_when(asked.question, asked.filters)))
     asked = replace(asked, terms=with_names(terms, group.texts.nodes.meant(asked.question)))
     of_facts, types = _of_facts(asked), asked.filters.entity_types
     if asked.plan.scope is Scope.FACTS and types:
