@@ -26,7 +26,7 @@ from kgsvc.models.prompts import form
 
 _ENTITIES = """\
 # Types of entities
-"type" is the first that fits; Entity when none does.
+"type" is the first that fits, else Entity.
 """
 _FACTS = """\
 # Types of facts
@@ -114,7 +114,7 @@ _NODE_RULES = """
 - "name": the fullest name that the input supports, "known" included, in its language, without titles; "he",
   "the firm" or a first name become the name meant, "in Graz" the Graz branch if that is meant. A thing that
   is renamed has a node for each of its two names.
-- "ref": n1, n2 … "type": see the end. "summary": a sentence on what the episode says about it, or "".
+- "ref": n1, n2 … "summary": a sentence on what the episode says about it, or "".
 - "attributes": marks of identity (e-mail address, id, number) and those of the type; else empty.
 """
 _EDGE_RULES = """
@@ -183,7 +183,6 @@ n1 WORKS_AT n2, ends, 2025-09-12: "Tom Weber left Corvid on 12 September 2025."
 n1 WORKS_AT n3, functional, 2025-10-01: "Tom Weber works at Marlow from 1 October 2025."
 n4 HAS_DEADLINE n4, functional, 2025-09-15: "Atlas is due on 14 March 2026."
 "Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies
-"Ada(user): Ha, rain again, maybe I'll move south." -> no nodes, no edges
 """,
     Source.TEXT: """\
 # This episode is a text
@@ -196,7 +195,6 @@ n1 Graz branch, n2 Ines Roth, n3 Paul Beck; n1 LED_BY n2, functional, 2025-09-01
 2025-09-01
 n1 HAS_DAY_RATE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate of the Graz branch is 90 EUR."
 "Kestrel will be called Lantern from October." -> Kestrel RENAMED_TO Lantern, 2025-10
-"Thanks to all who came; the soup was a hit." -> no nodes, no edges
 """,
     Source.JSON: """\
 # This episode is a JSON document
@@ -210,7 +208,7 @@ n1 HAS_DAY_RATE n1, functional, null to 2026-05-31T23:59:59.999Z: "The day rate 
   and right are a correction.
 - "since", "start", "valid_from", "effective" are "valid_at"; "until", "last_day", "to" with a date
   "invalid_at".
-- Texts inside, such as a description or a comment, are read like any text.
+- Texts inside are read like any text.
 
 # Example (reference_time Monday, 2025-09-15)
 {"event": "ticket.reassigned", "ticket": "T-9", "from": {"name": "Bo"}, "to": {"name": "Cy"},

@@ -175,12 +175,11 @@ def _fact(fact: FactQuestion) -> dict[str, Any]:
     return {
         "id": fact.id,
         "fact": fact.fact,
-        "relation": fact.relation,
         "stated_at": form.moment(fact.reference_ms),
         **_times(fact.valid_ms, fact.invalid_ms),
         **_polarity(fact.polarity),
         "compare_with": list(fact.compare_with),
-        **({"fact_types": list(fact.fact_types)} if fact.fact_types else {}),
+        **({"relation": fact.relation, "fact_types": list(fact.fact_types)} if fact.fact_types else {}),
     }
 
 
