@@ -124,6 +124,8 @@ class Driver:
             return self._control(arguments["action"])
         if name == "stream":
             return self._run(group.stream(self._items(arguments), time=arguments.get("time")))
+        if name == "follow":
+            return self._followed(group, arguments.get("cursor"))
         if name == "items":
             return self._listed(group.items(*arguments.get("states", ())))
         positional = [arguments.pop(key) for key in ("query", "content", "receipt") if key in arguments]
@@ -152,7 +154,10 @@ class Driver:
         name, *parts = value[1:].split(".")
         found = self._kept[name]
         for part in parts:
-            found = found[int(part)] if isinstance(found, Sequence) else getattr(found, part)
+            if isinstance(found, Mapping):
+                found = found[part]
+            else:
+                found = found[int(part)] if isinstance(found, Sequence) else getattr(found, part)
         return found
 
     def _items(self, arguments: Mapping[str, Any]) -> Iterator[Any]:
@@ -169,6 +174,23 @@ class Driver:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(f"{self._setup['control']}/{action}", timeout=30) as answer:
             answer.read()
+
+    def _followed(self, group: Any, cursor: str | None) -> dict[str, Any]:
+        told = self._until_current(group.follow(cursor))
+        return {
+            "reset": told[0].reset,
+            "facts": [fact.text for changes in told for fact in changes.facts],
+            "removed_facts": sum(len(changes.removed_facts) for changes in told),
+            "cursor": told[-1].cursor,
+        }
+
+    def _until_current(self, following: Any) -> list[values.Changes]:
+        """What is told until there is no more."""
+        told: list[values.Changes] = []
+        while not (told and told[-1].current):
+            told.append(self._run(anext(following)) if self._module is aio else next(following))
+        self._run(following.aclose()) if self._module is aio else following.close()
+        return told
 
     def _listed(self, listing: Any) -> list[Any]:
         if not isinstance(listing, AsyncIterator):

@@ -102,6 +102,7 @@ def _is_speaker_name(text: str) -> bool:
 
 _FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
 _HEADING = re.compile(r"\s*# ")
+_HONOURED = re.compile(rf"(?i)\A(?:the )?(?:(?:{'|'.join(en.HONORIFICS)})\.? )+")
 _TITLE_END = re.compile(r"\. |\n+")
 _LONGEST_TITLE = 200
 _OPENING = 150  # characters in which the first sentence's own name is looked for
@@ -284,7 +285,7 @@ def _title_of(content: str, episode: Episode) -> tuple[str, str]:
         again = (
             bool(short)
             and len(short.split()) <= 12
-            and _plain(rest[: 2 * len(short)]).startswith(_plain(short))
+            and _plain(_HONOURED.sub("", rest[:_OPENING])[: 2 * len(short)]).startswith(_plain(short))
         )
         if again or (_is_title(short) and ("\n" in match[0] or rest.startswith(short.split()[0]))):
             return title, rest

@@ -245,3 +245,11 @@ def test_a_genitive_is_no_verb() -> None:
 def test_the_followers_of_an_idea_are_no_names_before_a_noun() -> None:
     text = "Most Individualist groups and the Communist press of Ida Holm support it."
     assert set(read(text_episode(text, Source.DOCUMENT, name="Mills")).types) == {"Mills", "Ida Holm"}
+
+
+def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None:
+    found = read(
+        text_episode("Ole Lund. The Hon. Ole Lund (15 May 1846 – 26 November 1883) was a son of Ida.")
+    )
+    assert "Ole Lund" in found.types
+    assert "Ole Lund. The Hon" not in found.types

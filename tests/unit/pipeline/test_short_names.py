@@ -175,3 +175,21 @@ async def test_a_list_of_names_is_nobodys_full_name() -> None:
     bench = Bench(None)
     await spoken(bench, ("Sage, Phoenix, Viper", names("Sage, Phoenix, Viper", "Sage")))
     assert (await bench.entities()).keys() == {"Sage, Phoenix, Viper", "Sage"}
+
+
+async def test_facts_of_who_speaks_are_not_compared_with_those_of_a_name_that_does_not_fit() -> None:
+    """The model is asked whether both are one, since a nickname may share nothing with the name."""
+    speaker = "Anahera Pohatu"
+
+    def told(who: str, relation: str) -> Extraction:
+        people = tuple(ExtractedNode(name, name, "Person") for name in dict.fromkeys((speaker, who)))
+        edge = ExtractedEdge(relation, f"{who} {relation} Acme", who, "Acme")
+        return Extraction((*people, ExtractedNode("Acme", "Acme")), (edge,))
+
+    bench = Bench(model := Model())
+    await spoken(bench, (speaker, told(speaker, "LEADS")))
+    await spoken(bench, (speaker, told("Zed", "HEADS")))
+    (request,) = model.requests
+    assert [(each.name, each.candidates) for each in request.nodes] == [("Zed", (0,))]
+    assert [entity.name for entity in request.entities] == [speaker]
+    assert list(request.facts) == []
