@@ -247,8 +247,8 @@ class Engine:
         await asyncio.gather(*(self.indexes.wait(head, prepared.parts) for head in heads))
         if any(map(by_words_of_facts, plans)):
             runs = may_be_names(text)
-            for head in heads:
-                meant[head.group_id] = await self._meant(head, text, runs)
+            names = await asyncio.gather(*(self._meant(head, text, runs) for head in heads))
+            meant |= {head.group_id: each for head, each in zip(heads, names, strict=True)}
         return replace(prepared, heads=heads, stored=stored, meant=meant)
 
     async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
