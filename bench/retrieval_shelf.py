@@ -13,7 +13,7 @@ from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, NameView, SlotView
 from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, Fact, RoleType, Source
-from kgsvc.domain.model.keys import mint
+from kgsvc.domain.model.keys import mint, name_key
 from kgsvc.domain.names.entities import resolve
 from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.models.protocol import Embedder
@@ -78,6 +78,12 @@ class Shelf:
     ) -> TextChanges:
         """See SearchStore; one page, whatever the limits."""
         return self._texts[group_id]
+
+    async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
+        """See GraphStore; by names alone, since nobody has aliases here."""
+        by_key = {name_key(each.entity.name): each.entity for each in self._texts[group_id].entities}
+        known = {key: by_key[key] for key in name_keys if key in by_key}
+        return NameView(self._texts[group_id].head, known)
 
     async def search_candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
         """See ColdSearchStore: there are no indexes to search."""

@@ -24,7 +24,6 @@ from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Cloc
 from kgsvc.search.context.composing import composed_lines
 from kgsvc.search.context.lines import MARK, Line
 from kgsvc.search.context.material import material, wider
-from kgsvc.search.filters import NONE, Filters
 from kgsvc.search.index.array_files import ArrayFiles
 from kgsvc.search.index.cache import IndexCache
 from kgsvc.search.index.episodes import unpack_episode, unpacked_bytes
@@ -38,12 +37,10 @@ from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
 from kgsvc.search.query import QueryVectors, Term, may_be_names, names_meant, parse
 from kgsvc.search.ranking.cross_encoding import CrossEncoding, Ranking, fitting
-from kgsvc.search.ranking.evidence_search import find_evidence
-from kgsvc.search.ranking.facts import NOWHERE, find_facts, walk
-from kgsvc.search.ranking.pool import Asked, Found, united
+from kgsvc.search.ranking.finding import by_words_of_facts, find, needed, told_by_stores
+from kgsvc.search.ranking.pool import Asked, Found
 from kgsvc.search.ranking.rerankers import in_force, ranked
-from kgsvc.search.ranking.stored import found_in_store, of_store
-from kgsvc.search.ranking.texts import find_texts, origins_found
+from kgsvc.search.ranking.stored import of_store
 from kgsvc.search.results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.community_protocol import CommunityStore
@@ -60,8 +57,6 @@ _UNPACK: dict[Scope, Callable[[Any], Item]] = {
     Scope.CHUNKS: unpack_episode,
 }
 _BODIES = frozenset({Scope.EPISODES, Scope.CHUNKS})
-# What a store that has found facts leaves to do: the others compare vectors, walk or count.
-_FUSING = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE, Reranker.CROSS_ENCODER})
 _COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
 _DEFAULT = default_plan(Scope.FACTS)
 _SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
@@ -230,7 +225,7 @@ class Engine:
         self, query: GraphQuery, plans: Sequence[ScopePlan], now_ms: int | None = None
     ) -> _Prepared:
         text, filters, centered = query.text, query.filters, query.center is not None
-        parts = dict.fromkeys(part for plan in plans for part in _needed(plan, filters, centered))
+        parts = dict.fromkeys(part for plan in plans for part in needed(plan, filters, centered))
         prepared = _Prepared(
             await offload(len(text) / QUERY_CHARS, parse, text),
             await self._vectors.of(text) if _compares(plans) else None,
@@ -244,16 +239,16 @@ class Engine:
         asked = [self._asked(query, plan, prepared) for plan in plans]
         stored: list[FactCandidates] = []
         meant: dict[str, Sequence[str]] = {}
-        if all(map(_told_by_stores, asked)):
+        if all(map(told_by_stores, asked)):
             reading = (self._stored(each, asked[0], parts, meant) for each in query.group_ids)
             stored = [found for found in await asyncio.gather(*reading) if found is not None]
         apart = {found.head.group_id for found in stored}
         heads = await self.heads([each for each in query.group_ids if each not in apart])
         await asyncio.gather(*(self.indexes.wait(head, prepared.parts) for head in heads))
-        if any(map(_by_words_of_facts, plans)):
+        if any(map(by_words_of_facts, plans)):
             runs = may_be_names(text)
-            for head in heads:
-                meant[head.group_id] = await self._meant(head, text, runs)
+            names = await asyncio.gather(*(self._meant(head, text, runs) for head in heads))
+            meant |= {head.group_id: each for head, each in zip(heads, names, strict=True)}
         return replace(prepared, heads=heads, stored=stored, meant=meant)
 
     async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
@@ -297,7 +292,7 @@ class Engine:
     async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
         asked = [self._asked(query, plan, prepared) for plan in query.plans]
         found = await self._use(
-            prepared, lambda groups: [_find(groups, prepared.stored, each) for each in asked]
+            prepared, lambda groups: [find(groups, prepared.stored, each) for each in asked]
         )
         if len(asked) == 1:
             return [await self._answer(query, asked[0], found[0], prepared)]
@@ -392,55 +387,3 @@ def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tup
                 finders[key].append(FoundBy(method, rank, -low))
     items = ((key, score, shown(key)) for key, score in order)
     return tuple(GraphHit(item, score, tuple(finders[key])) for key, score, item in items if item is not None)
-
-
-# -- what a plan looks at ----------------------------------------------------------------------------------
-
-
-def _find(groups: Sequence[Group], stored: Sequence[FactCandidates], asked: Asked) -> Found:
-    """The candidates of all groups together."""
-    if asked.plan.reranker is Reranker.EVIDENCE:
-        return find_evidence(groups, asked)
-    one = _facts if asked.plan.scope is Scope.FACTS else _texts
-    parts = [one(group, asked) for group in groups]
-    parts += [found_in_store(each, asked.within(each.head.group_id)) for each in stored]
-    return united(parts, asked.candidates)
-
-
-def _told_by_stores(asked: Asked) -> bool:
-    """Whether stores can find this: facts that hold now, by words and by vector. All else is loaded first."""
-    plan, filters = asked.plan, replace(asked.filters, holding_now=False)
-    fused = plan.reranker in _FUSING and Method.BFS not in plan.methods
-    return plan.scope is Scope.FACTS and fused and filters == NONE and asked.center is None
-
-
-def _needed(plan: ScopePlan, filters: Filters, centered: bool) -> tuple[Part, ...]:
-    """The parts of a group that a plan looks at."""
-    if plan.reranker is Reranker.EVIDENCE:
-        return WHOLE
-    if plan.scope is Scope.FACTS:
-        return WHOLE if filters.entity_types else (Part.FACTS,)
-    return WHOLE if centered or Method.BFS in plan.methods else (Part.TEXTS,)
-
-
-def _by_words_of_facts(plan: ScopePlan) -> bool:
-    """Whether facts are found by words, of which evidence asks by itself."""
-    return (
-        plan.scope is Scope.FACTS and Method.BM25 in plan.methods and plan.reranker is not Reranker.EVIDENCE
-    )
-
-
-def _facts(group: Group, asked: Asked) -> Found:
-    asked, types = asked.within(group.group_id), asked.filters.entity_types
-    if types:
-        asked = replace(asked, typed=group.texts.nodes.of_types(types))
-    return find_facts(group.facts, asked)
-
-
-def _texts(group: Group, asked: Asked) -> Found:
-    walked, origins = NOWHERE, asked.named_origins
-    if Method.BFS in asked.plan.methods and not origins:
-        origins = tuple(origins_found(group.texts, asked))
-    if origins:
-        walked = walk(group.facts, asked, origins)
-    return find_texts(group.texts, asked, walked)

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from kgsvc.search.filters import Filters
-from kgsvc.search.times import named_times
+from kgsvc.search.times import named_times, words_of_times
 
 _CHARS = 1_000  # of a question that are looked at
 _WORD = re.compile(r"[^\W\d_]+(?:['’]t)?")
@@ -92,6 +92,16 @@ def of_question(filters: Filters, question: str) -> Filters:
     if not filters.unasked or not asks_past(question):
         return filters
     return replace(filters, past=tuple(each for each in named_times(question) if each.month))
+
+
+def words_of_when(question: str, filters: Filters) -> str:
+    """The words by which a question says of when it asks: they are not what it asks about. Those of times are
+    it only where they became filters; else a text may have them."""
+    text = question[:_CHARS]
+    times = words_of_times(text) if filters.past else ""
+    now = [word for word in _WORD.findall(text) if word.lower() in _NOW]
+    phrases = [match.group() for match in _NOW_PHRASES.finditer(text)]
+    return " ".join([times, *now, *phrases])
 
 
 def asks_past(question: str) -> bool:

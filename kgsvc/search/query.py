@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,41 @@ def with_names(terms: tuple[Term, ...], names: Iterable[str]) -> tuple[Term, ...
         missing = [text for text in query_terms(name) if text not in known]
         more |= {text: 1.0 / len(missing) for text in missing}
     return (*terms, *(Term(text, worth) for text, worth in more.items()))
+
+
+# Words for the same role: a question calls it by one, the text by another.
+_SAME_ROLE = (
+    "boss manager supervisor",
+    "colleague coworker",
+    "doctor physician gp",
+    "flatmate roommate housemate",
+    "landlord landlady",
+    "mother mum mom mummy",
+    "father dad daddy",
+    "grandmother grandma granny",
+    "grandfather grandpa granddad",
+    "kid child",
+    "attorney lawyer solicitor",
+    "vorgesetzter vorgesetzte",
+)
+_ROLES = {role: frozenset(tokens(line)) for line in _SAME_ROLE for role in tokens(line)}
+
+
+def with_roles(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Terms with the other words for the roles among them, each of which counts as much."""
+    known = {term.text for term in terms}
+    more = {
+        other: term.weight for term in terms for other in sorted(_ROLES.get(term.text, frozenset()) - known)
+    }
+    return (*terms, *(Term(text, worth) for text, worth in more.items()))
+
+
+def lighter(terms: tuple[Term, ...], words: str) -> tuple[Term, ...]:
+    """Terms, of which those of some words count no more than function words."""
+    light = set(tokens(words))
+    return tuple(
+        replace(term, weight=min(term.weight, WEIGHT)) if term.text in light else term for term in terms
+    )
 
 
 _NAME_WORD = re.compile(r"\w+(?:[-.]\w+)*")  # "Liz's" is "liz" and "s"

@@ -78,6 +78,11 @@ def named_times(question: str) -> list[Named]:
     return found
 
 
+def words_of_times(question: str) -> str:
+    """The words by which a question names times."""
+    return " ".join(match.group() for match in _NAMED.finditer(question))
+
+
 def _side(question: str, match: re.Match[str]) -> Side:
     begin = match.start("m5") if match["m5"] else match.start()
     ahead = question[max(0, begin - _LEAD_CHARS) : begin]

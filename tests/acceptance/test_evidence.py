@@ -45,16 +45,6 @@ async def test_an_answer_beside_its_question(client: Client, group: str) -> None
     assert [hit.score for hit in found.episodes] == pytest.approx([1.0, 0.3])
 
 
-async def test_a_time_that_the_question_names(client: Client, group: str) -> None:
-    told = [fact("WENT", "Ann", "camp", "Ann went camping"), fact("WENT", "Bob", "camp", "Bob went camping")]
-    await client.ingest(group, [telling(JAN, told[0], uuid="a"), telling(FEB, told[1], uuid="b")])
-    first = {}
-    for question in ("camping", "camping on 31 January 2024"):
-        found = await graph(client, group, question, search_type=ret.SEARCH_SCOPE_EPISODES)
-        first[question] = found.episodes[0].episode.uuid
-    assert first == {"camping": "a", "camping on 31 January 2024": "b"}
-
-
 async def test_an_alias_in_the_question_finds_facts_of_the_full_name(client: Client, group: str) -> None:
     """A former name is an alias, and the present one still finds what was told before."""
     for name in ("Liz", "Elizabeth Hart"):

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS, INDEX_ROWS, offload
-from kgsvc.search.index.feed import Page, Pages, in_time
+from kgsvc.runtime import INDEX_ROWS, offload
+from kgsvc.search.index.feed import Pages, cost_of, in_time, rows_of
 from kgsvc.search.index.group import Group, GroupTexts, Part, SharedGroup
 from kgsvc.search.index.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
-from kgsvc.stores.search_protocol import Changes, SearchStore
+from kgsvc.stores.search_protocol import SearchStore
 
 _log = logging.getLogger("kgsvc.search")
 T = TypeVar("T")
@@ -325,8 +325,8 @@ class IndexCache:
                 group.empty(part)
                 entry.complete.discard(part)
                 return True
-            await offload(_cost_of_changes(changes), group.apply, changes)
-            entry.unkept[part] += _rows_of(changes)
+            await offload(cost_of(changes), group.apply, changes)
+            entry.unkept[part] += rows_of(changes)
             if changes.more and not group.covers(part, head.epoch, head.rev):
                 return True
         entry.complete.add(part)
@@ -379,13 +379,6 @@ def _awaited(entries: Sequence[SharedGroup]) -> Iterator[None]:
             entry.awaited -= 1
 
 
-def _rows_of(page: Page) -> int:
-    """How many rows a page changes."""
-    if isinstance(page, Changes):
-        return len(page.facts) + len(page.removed)
-    return len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.removed_episodes)
-
-
 def rest_s(page_s: float) -> float:
     """How long a load that nobody waits for rests after a page that took so long, in seconds."""
     return min(_REST * page_s, _LONGEST_REST_S)
@@ -396,14 +389,3 @@ def _cost(entries: Iterable[SharedGroup], parts: Collection[Part], heavy: bool) 
     if heavy:
         return math.inf
     return sum(len(entry.group.part(part)) for entry in entries for part in parts) / INDEX_ROWS
-
-
-def _cost_of_changes(page: Page) -> float:
-    """Of applying a page, see `offload`. Bodies are read again when they are removed."""
-    if isinstance(page, Changes):
-        return (len(page.facts) + len(page.removed)) / INDEX_CHANGES
-    if page.removed_episodes:
-        return math.inf
-    rows = len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.communities or ())
-    chars = sum(len(indexed.episode.body) for indexed in page.episodes)
-    return max(rows / INDEX_CHANGES, chars / INDEX_CHARS)

@@ -4,12 +4,14 @@ changed in a group."""
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Collection
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
+from kgsvc.runtime import INDEX_CHANGES, INDEX_CHARS
 from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.group import GroupTexts
 from kgsvc.stores.search_protocol import Changes, SearchStore, TextChanges
@@ -142,3 +144,21 @@ class Pages:
             reading.cancel()
             await asyncio.wait([reading])
             _seen(reading)
+
+
+def rows_of(page: Page) -> int:
+    """How many rows a page changes."""
+    if isinstance(page, Changes):
+        return len(page.facts) + len(page.removed)
+    return len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.removed_episodes)
+
+
+def cost_of(page: Page) -> float:
+    """Of applying a page, see `offload`. Bodies are read again when they are removed."""
+    if isinstance(page, Changes):
+        return (len(page.facts) + len(page.removed)) / INDEX_CHANGES
+    if page.removed_episodes:
+        return math.inf
+    rows = len(page.entities) + len(page.episodes) + len(page.removed_entities) + len(page.communities or ())
+    chars = sum(len(indexed.episode.body) for indexed in page.episodes)
+    return max(rows / INDEX_CHANGES, chars / INDEX_CHARS)

@@ -16,8 +16,9 @@ from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.group import Group
 from kgsvc.search.index.topk import Key, Ranked, RankList
 from kgsvc.search.index.turns import Floats, Rows
+from kgsvc.search.past import words_of_when
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
-from kgsvc.search.query import with_names
+from kgsvc.search.query import lighter, with_names, with_roles
 from kgsvc.search.ranking.belonging import HITS, belonging
 from kgsvc.search.ranking.episodes import Fitting, best_told, weighed
 from kgsvc.search.ranking.evidence import (
@@ -127,7 +128,8 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
 
 
 def _look(group: Group, asked: Asked) -> _Look:
-    asked = replace(asked, terms=with_names(asked.terms, group.texts.nodes.meant(asked.question)))
+    terms = with_roles(lighter(asked.terms, words_of_when(asked.question, asked.filters)))
+    asked = replace(asked, terms=with_names(terms, group.texts.nodes.meant(asked.question)))
     of_facts, types = _of_facts(asked), asked.filters.entity_types
     if asked.plan.scope is Scope.FACTS and types:
         of_facts = replace(of_facts, typed=group.texts.nodes.of_types(types))

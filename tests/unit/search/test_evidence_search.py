@@ -172,3 +172,34 @@ async def test_what_many_facts_share_belongs_to_none() -> None:
     facts = [fact("f1", "Hana plays chess", "g", "Hana", "chess", episodes=("hit",))]
     facts += [fact(f"o{n}", f"thing {n}", "g", "Hana", f"t{n}", episodes=(f"e{n}",)) for n in range(FEW)]
     assert uuids(await found(await graph(episodes, facts), "chess", Scope.FACTS)) == ["f1"]
+
+
+async def test_a_day_in_a_question_says_when_and_not_what() -> None:
+    """What held then comes before what names the day, though that has two more words of the question."""
+    day = 1_697_800_000_000  # 20 October 2023
+    episodes = [
+        text("job", "I am working at Larder Foods", day - YEAR),
+        text("report", "On 20 October the council published a report", day + 1),
+    ]
+    facts = [
+        fact(
+            "held",
+            "Ann is working at Larder Foods",
+            episodes=("job",),
+            valid_ms=day - YEAR,
+            invalid_ms=day + 9 * 86_400_000,
+        ),
+        fact("other", "The council published a report on 20 October", episodes=("report",), valid_ms=day),
+    ]
+    search = await graph(episodes, facts)
+    hits = await found(search, "Where was I working on 20 October?", Scope.FACTS)
+    assert uuids(hits)[0] == "held"
+
+
+async def test_a_role_is_found_by_another_word_for_it() -> None:
+    episodes = [
+        text("novel", "At the moment I am reading a novel"),
+        text("role", "My line manager is Tomas Weil"),
+    ]
+    search = await graph(episodes)
+    assert uuids(await found(search, "Who is my boss at the moment?"))[0] == "role"

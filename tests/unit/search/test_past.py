@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kgsvc.search.filters import NONE, Filters, Span
-from kgsvc.search.past import asks_past, of_question
+from kgsvc.search.past import asks_past, of_question, words_of_when
 from kgsvc.search.times import held_in
 
 PAST = """
@@ -209,3 +209,23 @@ def test_a_time_in_the_filters_decides() -> None:
     for given in (Filters(true_at_ms=1), Filters(valid=Span(1)), Filters(holding_now=True)):
         assert of_question(given, "Who was the tutor before?") == given
     assert of_question(NONE, "Who is the tutor?") == NONE
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Where was I working on 20 October?", "20 October"),
+        ("Who is my boss at the moment?", "at the moment"),
+        ("Was ist jetzt im Mai 2024 mein Gehalt?", "jetzt"),
+        ("今は誰が上司ですか", "今"),
+        ("Who leads the team?", ""),
+        ("Who leads the team since May 2024?", ""),
+    ],
+)
+def test_the_words_of_when_are_told(question: str, words: str) -> None:
+    filters = of_question(NONE, question)
+    assert sorted(words_of_when(question, filters).split()) == sorted(words.split())
+
+
+def test_what_happened_asks_for_the_past() -> None:
+    assert asks_past("What happened to our Larderbox subscription?")

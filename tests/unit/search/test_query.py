@@ -1,4 +1,4 @@
-from kgsvc.search.query import Term, parse
+from kgsvc.search.query import WEIGHT, Term, lighter, parse, with_roles
 
 
 def prefixes(text: str) -> list[str]:
@@ -35,3 +35,14 @@ def test_function_words_weigh_less() -> None:
 def test_no_words_no_terms() -> None:
     assert parse(" …!? 🎉 ") == ()
     assert parse("tea") == (Term("tea"),)
+
+
+def test_a_role_is_found_by_its_other_words() -> None:
+    assert {term.text for term in with_roles(parse("my boss"))} == {"my", "boss", "manag", "supervisor"}
+    assert {term.weight for term in with_roles(parse("boss"))} == {1.0}
+    assert with_roles(parse("Lars bakes")) == parse("Lars bakes")
+
+
+def test_some_words_can_be_told_to_weigh_less() -> None:
+    terms = {term.text: term.weight for term in lighter(parse("report of 20 October"), "20 October")}
+    assert terms == {"report": 1.0, "of": WEIGHT, "20": WEIGHT, "octob": WEIGHT}
