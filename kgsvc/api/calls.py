@@ -41,7 +41,7 @@ class Call:
 
     operation: str
     request_id: str  # generated; replaced by the caller's once that is read
-    native_errors: bool = False  # the caller asked for gRPC statuses (design §2)
+    native_errors: bool = False  # the caller asked for gRPC statuses (docs/contract.md)
     group_ids: tuple[str, ...] = ()
     status: str = ""  # of the envelope
     error_code: str | None = None

@@ -1,4 +1,4 @@
-"""Reading a request (design §2): its bytes, no unknown fields, its values. All violations are collected."""
+"""Reading a request: its bytes, no unknown fields, its values. All violations are collected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table of error codes, and how an error is put into a response or a gRPC status (design §2)."""
+"""The one table of error codes, and how an error is put into a response or a gRPC status."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ G = TypeVar("G", bound=Grouped)
 
 def the_one(rows: Sequence[G], what: str) -> G | None:
     """The only row with a uuid, or None. Rows of groups that the caller may not read are not there. Raises
-    Conflict when several groups have one (design §2), PermissionDenied where the caller may only read it."""
+    Conflict when several groups have one, PermissionDenied where the caller may only read it."""
     caller = current_caller.get()
     seen = [row for row in rows if caller.sees(row.group_id)]
     if len(seen) > 1:

@@ -1,4 +1,4 @@
-"""AddEntityNode (spec 004 §4.2.3 and §9, design §2) and GetEntityNode (spec 000)."""
+"""AddEntityNode (docs/contract.md) and GetEntityNode (spec 000)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GetEpisodes (spec 004 §4.3.3, design §2) and DeleteEpisode (§4.4).
+"""GetEpisodes (docs/contract.md) and DeleteEpisode.
 
 Episodes are listed in chronological order, in pages if asked. Deleting an episode that does not exist
 succeeds.

@@ -1,6 +1,6 @@
 """Accepting items (AddMessages, AddEpisodes, StreamEpisodes) and RetryItems.
 
-Concurrent calls and streams share one durable commit, whatever their groups (design §4).
+Concurrent calls and streams share one durable commit, whatever their groups (docs/design/items.md).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Acknowledged:
 
 
 def message_body(role_type: RoleType, role: str | None, content: str) -> str:
-    """The body of the episode that a message becomes (design §2)."""
+    """The body of the episode that a message becomes (docs/contract.md)."""
     return f"{role or ''}({role_type.value}): {content}"
 
 
@@ -239,7 +239,7 @@ async def retry_items(core: Core, group_id: str, uuids: Collection[str] | None) 
 
 
 def input_hash(operation: str, group_id: str, items: Sequence[ItemInput]) -> str:
-    """What two calls with one idempotency key must have in common: the values they map to (design §3)."""
+    """What two calls with one idempotency key must have in common: the values they map to."""
     return digest(operation, group_id, [_values(item) for item in items])
 
 

@@ -1,4 +1,4 @@
-"""Builds of communities as leased work: one at a time in a process, tried again with backoff (design §4)."""
+"""Builds of communities as leased work: one at a time in a process, tried again with backoff."""
 
 from __future__ import annotations
 

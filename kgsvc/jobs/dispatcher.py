@@ -1,4 +1,4 @@
-"""The lease machine: work that this process claims, keeps leased, tries again and gives back (design §4).
+"""The lease machine: work that this process claims, keeps leased, tries again and gives back.
 
 One machine for every kind of leased work (groups of items, builds of communities). A kind says what the store
 offers, how it is claimed and what is done with it.

@@ -1,4 +1,4 @@
-"""Groups of items as leased work: due items are prepared, committed, retried and parked (design §4)."""
+"""Groups of items as leased work: due items are prepared, committed, retried and parked."""
 
 from __future__ import annotations
 

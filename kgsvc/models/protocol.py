@@ -106,7 +106,7 @@ class Extractor(Model, Protocol):
 
     @property
     def costs_model_calls(self) -> bool:
-        """Whether the output is worth storing before the next step begins (design §4)."""
+        """Whether the output is worth storing before the next step begins (docs/design/items.md)."""
 
     async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
         """One result or one StepError for each request, in order; a failing one never fails the others.
@@ -226,7 +226,7 @@ class Embedder(Model, Protocol):
 
     @property
     def space(self) -> str:
-        """Names embedder, model and dimension; vectors of two spaces are never compared (design §5)."""
+        """Names embedder, model and dimension; vectors of two spaces are never compared."""
 
     @property
     def dimension(self) -> int:

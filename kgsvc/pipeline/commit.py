@@ -1,4 +1,4 @@
-"""One micro-batch becomes one atomic change of the graph (design §4), after the merges that it calls for."""
+"""One micro-batch becomes one atomic change of the graph, after the merges that it calls for."""
 
 from __future__ import annotations
 

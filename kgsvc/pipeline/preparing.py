@@ -1,4 +1,4 @@
-"""Preparing items: extraction and embedding, and what they cost stored before the next step (design §4)."""
+"""Preparing items: extraction and embedding, and what they cost stored before the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What results must fulfil, decided before anything is ranked (design §3 and §6)."""
+"""What results must fulfil, decided before anything is ranked (docs/concepts.md)."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class IntakeStore(Protocol):
 
     async def activity(self) -> int:
         """A number that differs whenever items were accepted, retried or changed state since; one cheap
-        read, for the one poller of a process (design §4)."""
+        read, for the one poller of a process (docs/design/items.md)."""
 
 
 class DocumentStore(Protocol):

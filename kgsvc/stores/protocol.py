@@ -1,4 +1,4 @@
-"""What the service asks of a store (design §5). Stores read and write; what accepting and guarding decide is
+"""What the service asks of a store. Stores read and write; what accepting and guarding decide is
 in admission.py, once for all of them.
 
 Besides what its docstring says every method may raise StoreUnavailable (connection lost, deadline passed,
@@ -67,7 +67,7 @@ class GroupSize:
 
 
 class QueueStore(Protocol):
-    """Group leases and the items behind them (design §4)."""
+    """Group leases and the items behind them (docs/design/items.md)."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
         """Groups with an unfinished item whose next_ms ≤ now_ms, least recently served first. The cost must

@@ -1,4 +1,4 @@
-"""What a ranking must be, worked out from its definition (spec 004 §10, design §6) beside the service.
+"""What a ranking must be, worked out from its definition (docs/search.md) beside the service.
 
 Ranks by keyword come from a server without an embedder, cosines from the scripted vectors; how both become
 one order is computed here.

@@ -1,4 +1,4 @@
-"""SearchGraph's filters: relations, spans of time, and the past on both axes (design §3)."""
+"""SearchGraph's filters: relations, spans of time, and the past on both axes (docs/concepts.md)."""
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp

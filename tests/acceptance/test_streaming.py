@@ -1,4 +1,4 @@
-"""StreamEpisodes: one acknowledgement an item, duplicates named, refusals in band (design §2)."""
+"""StreamEpisodes: one acknowledgement an item, duplicates named, refusals in band (docs/contract.md)."""
 
 import asyncio
 from collections.abc import AsyncIterator

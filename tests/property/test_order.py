@@ -1,4 +1,4 @@
-"""What is deterministic does not depend on arrival order or on batches (design §3)."""
+"""What is deterministic does not depend on arrival order or on batches (docs/design/time.md)."""
 
 from collections.abc import Callable, Sequence
 

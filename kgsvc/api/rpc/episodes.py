@@ -186,7 +186,7 @@ def _refuse(constant: str) -> None:
 
 
 def _accepted(output: Any, noun: str, accepted: Accepted) -> Reply:
-    """ACCEPTED, or PARKED when the call repeats items that are parked (design §2)."""
+    """ACCEPTED, or PARKED when the call repeats items that are parked (docs/contract.md)."""
     count = len(accepted.items)
     output.message = f"{count} {noun}{'' if count == 1 else 's'} accepted"
     output.receipt_id, output.accepted = accepted.receipt_id, count

@@ -1,4 +1,4 @@
-"""ListItems, RetryItems, GetReceipt, WatchReceipt: what became of items (design §2)."""
+"""ListItems, RetryItems, GetReceipt, WatchReceipt: what became of items (docs/contract.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The RPCs StreamEpisodes and StreamDocuments: one answer an item, after its durable commit (design §2).
+"""The RPCs StreamEpisodes and StreamDocuments: one answer an item, after its durable commit.
 
 StreamEpisodes has one item a message. It is read no faster than its items are stored, so that flow control
 slows the client down. A document of StreamDocuments comes in parts, which are gathered in a file: none is in

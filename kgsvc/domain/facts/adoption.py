@@ -1,4 +1,4 @@
-"""Taking over a graph that Graphiti wrote: its rows with the keys and evidence that ours have (design §5)."""
+"""Taking over a graph that Graphiti wrote: its rows with the keys and evidence that ours have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""plan: a batch of extractions and what the graph knows → one GraphDelta. Pure (design §1, §3).
+"""plan: a batch of extractions and what the graph knows → one GraphDelta. Pure (docs/design/README.md).
 
 Also how what a model found to exclude one another becomes endings of rows (spec 002, edge invalidation): no
 episode ends more than a few facts, none ends what a caller asserted.

@@ -1,4 +1,4 @@
-"""Statements about one slot, what ends them from outside, and the rows that they make (design §3)."""
+"""Statements about one slot, what ends them from outside, and the rows that they make."""
 
 from __future__ import annotations
 

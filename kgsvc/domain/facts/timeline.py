@@ -1,4 +1,4 @@
-"""Which of the statements about one slot hold when (design §3, spec 004 §6, spec 002 edge invalidation).
+"""Which of the statements about one slot hold when.
 
 The rows of a slot are a function of the set of its statements, never of their arrival: all statements, old
 and new, are sorted and folded anew. An earlier statement that arrives late thereby comes out already closed.

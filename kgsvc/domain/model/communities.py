@@ -1,4 +1,4 @@
-"""Communities of a group's entities, and the durable build that finds them (spec 002, design §3)."""
+"""Communities of a group's entities, and the durable build that finds them (spec 002, docs/concepts.md)."""
 
 from __future__ import annotations
 

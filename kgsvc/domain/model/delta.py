@@ -51,7 +51,7 @@ class SlotView:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An idempotency key of a caller's own graph write, recorded in the write's transaction (design §3).
+    """An idempotency key of a caller's own graph write, recorded in the write's transaction.
 
     Shares the keys of `IntakeStore.accept`: scoped to (operation, group), kept for the window.
     """
@@ -159,7 +159,7 @@ class GraphDelta:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Under which conditions a delta may be written. Checked first, under the group's lock (design §4)."""
+    """Under which conditions a delta may be written. Checked first, under the group's lock."""
 
     rev: int  # the group's rev that was read; else RevisionChanged
     epoch: int  # else LeaseLost

@@ -1,6 +1,6 @@
 """What an extractor is asked for, an ontology, and what it hands over for one episode, an extraction.
 
-Specs: 000, "Entity Types"; 004 §7, with the additive fields of design §3. An entity type's name becomes a
+Specs: 000, "Entity Types"; 004 §7, with the additive fields of docs/types.md. An entity type's name becomes a
 label of the graph, so names are few and plain: `type_name_problem` is the one rule for them. `Entity` is no
 type: it stands for whatever has none.
 """

@@ -1,4 +1,4 @@
-"""Canonical types (spec 004 §2), their keys and minted uuids (design §3), and which words a fact is found by.
+"""Canonical types (spec 004 §2), their keys and minted uuids, and which words a fact is found by.
 
 All times are integer milliseconds since the epoch, UTC. A uuid is minted so that replays and races meet. What
 model work cost is here too, since errors count it.
@@ -37,7 +37,7 @@ class RoleType(StrEnum):
 
 
 class FactKind(StrEnum):
-    """How facts of one relation conflict (design §3).
+    """How facts of one relation conflict (docs/design/time.md).
 
     state: another text for the same source, relation and target supersedes.
     functional: another target supersedes (one employer, one home).
@@ -121,7 +121,7 @@ EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: the start of what held before, 
 class Evidence:
     """One episode's statement behind a fact: its own interval as stated, before any contradiction.
 
-    Ordered as the contradiction policy orders statements (design §3): start, then reference time, then
+    Ordered as the contradiction policy orders statements: start, then reference time, then
     episode.
     """
 
@@ -194,7 +194,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An edge between two entities on two time axes (spec 004 §2.4, design §3).
+    """An edge between two entities on two time axes (spec 004 §2.4, docs/design/time.md).
 
     Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
     no start was stated: then `reference_ms` counts (the reference time of its statement, or EARLIEST_MS where

@@ -1,4 +1,4 @@
-"""Keys, minted uuids and stamps (design §3). A uuid5 only mints, so that replays and races meet."""
+"""Keys, minted uuids and stamps. A uuid5 only mints, so that replays and races meet."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def content_hash(episode: Episode) -> str:
 def slot_of(
     kind: FactKind, source_uuid: str, relation: str, target_uuid: str, qualifiers: Mapping[str, Any]
 ) -> str:
-    """The conflict key (spec 004 §6). For functional relations the target leaves the key (design §3)."""
+    """The conflict key (spec 004 §6). For functional relations the target leaves the key."""
     target = "" if kind is FactKind.FUNCTIONAL else target_uuid
     return digest(source_uuid, relation, target, _normal(qualifiers))
 

@@ -1,4 +1,4 @@
-"""One request for everything that a micro-batch needs decided, and what its answers mean (design §4)."""
+"""One request for everything that a micro-batch needs decided, and what its answers mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was decided about new names and facts: by rule, or by a model that is not asked twice (design §4).
+"""What was decided about new names and facts: by rule, or by a model that is not asked twice.
 
 Decisions are stored with an item's stage and may be used later, in another batch: they name what they mean
 in a way that survives that, and are checked against the graph when they are used.

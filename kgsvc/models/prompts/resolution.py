@@ -1,4 +1,4 @@
-"""The resolution prompt: which new names and facts are known already, what contradicts what (design §4)."""
+"""The resolution prompt: which new names and facts are known already, what contradicts what."""
 
 from __future__ import annotations
 

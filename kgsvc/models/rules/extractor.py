@@ -1,4 +1,4 @@
-"""Extraction by rules instead of a model (design §7): deterministic, and linear in the text."""
+"""Extraction by rules instead of a model (docs/concepts.md): deterministic, and linear in the text."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from kgsvc.search.index.postings import keyword_text
 from kgsvc.search.index.text_index import MANY, Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
 
-MAX_HOPS = 3  # design §6: nothing counts beyond
+MAX_HOPS = 3  # docs/search.md: nothing counts beyond
 FAR = MAX_HOPS + 1
 
 

@@ -1,4 +1,4 @@
-"""Facts by every method, in one group, and distances over them (design §6)."""
+"""Facts by every method, in one group, and distances over them (docs/search.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rerankers: from what the methods found to scores (spec 002, design §6)."""
+"""Rerankers: from what the methods found to scores (spec 002, docs/search.md)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weigh
     }
 
 
-# By nearness to the center (design §6).
+# By nearness to the center (docs/search.md).
 _LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE})
 
 

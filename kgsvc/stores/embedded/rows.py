@@ -1,6 +1,6 @@
 """Rows: fetching them, the record of a group, and rows as domain values and back.
 
-A group's record holds its internal id, head, lease and id counter (design §3).
+A group's record holds its internal id, head, lease and id counter (docs/design/stores.md).
 """
 
 from __future__ import annotations

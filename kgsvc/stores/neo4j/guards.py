@@ -1,5 +1,5 @@
 """What must hold before a delta is written, checked under the group's lock in the transaction that writes it
-(design §4)."""
+(docs/design/stores.md)."""
 
 from __future__ import annotations
 

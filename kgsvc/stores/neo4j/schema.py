@@ -1,4 +1,4 @@
-"""Constraints and indexes, as numbered migrations (design §5: expand, then contract).
+"""Constraints and indexes, as numbered migrations (docs/design/stores.md: expand, then contract).
 
 The graph keeps Graphiti's labels and property names: (:Episodic)-[:MENTIONS]->(:Entity),
 (:Entity)-[:RELATES_TO]->(:Entity). Ours are added: times as integer milliseconds beside the datetimes, JSON

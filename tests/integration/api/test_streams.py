@@ -1,4 +1,4 @@
-"""StreamEpisodes: order, durability, refusals in band, flow control, ends of every kind (design §2)."""
+"""StreamEpisodes: order, durability, refusals in band, flow control, ends of every kind."""
 
 import asyncio
 from collections.abc import AsyncIterator

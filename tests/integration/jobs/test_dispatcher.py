@@ -1,4 +1,4 @@
-"""Which groups a process works on: fairness, renewal, takeover, drain (design §4)."""
+"""Which groups a process works on: fairness, renewal, takeover, drain (docs/design/items.md)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""One leased group on a real store: micro-batches, bisection, parking, suspects (design §4)."""
+"""One leased group on a real store: micro-batches, bisection, parking, suspects (docs/design/items.md)."""
 
 import asyncio
 import itertools

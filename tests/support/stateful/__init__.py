@@ -1,4 +1,4 @@
-"""Random operations on the model store and on a real one, compared after each (design §5)."""
+"""Random operations on the model store and on a real one, compared after each (docs/design/stores.md)."""
 
 from tests.support.stateful.run import groups_of, run
 

@@ -79,5 +79,5 @@ class World:
         return await self.twins.agree(f"apply ({what})", call)
 
     def system_ms(self, head: GroupHead) -> int:
-        """The system time of the next change (design §3)."""
+        """The system time of the next change (docs/design/time.md)."""
         return max(self.now_ms, head.last_ms + 1)

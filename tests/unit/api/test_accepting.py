@@ -1,4 +1,4 @@
-"""AddMessages and AddEpisodes: acceptance, replays, parked items (spec 004 §4.2, design §2)."""
+"""AddMessages and AddEpisodes: acceptance, replays, parked items (docs/contract.md)."""
 
 from tests.support.client import Client, episode, message
 

@@ -1,4 +1,4 @@
-"""The error table, row by row, in both modes (design §2)."""
+"""The error table, row by row, in both modes (docs/contract.md)."""
 
 import asyncio
 import json

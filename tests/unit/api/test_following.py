@@ -1,4 +1,4 @@
-"""Receipts, listings, retries and watches (design §2)."""
+"""Receipts, listings, retries and watches (docs/contract.md)."""
 
 import asyncio
 from typing import Any

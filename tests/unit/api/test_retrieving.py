@@ -1,4 +1,4 @@
-"""SearchFacts, GetMemory and GetEpisodes as the wire shows them (spec 004 §4.3, design §2)."""
+"""SearchFacts, GetMemory and GetEpisodes as the wire shows them (docs/contract.md)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Unknown fields are refused wherever they are, and named (design §2: strict)."""
+"""Unknown fields are refused wherever they are, and named (docs/contract.md: strict)."""
 
 from typing import Any
 

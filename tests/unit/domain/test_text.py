@@ -1,4 +1,4 @@
-"""Normalisation, tokens, keys (design §3, §5)."""
+"""Normalisation, tokens, keys (docs/design/identity.md)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Backoff, parking, lapsed leases (spec 004 §5, §11; design §4)."""
+"""Backoff, parking, lapsed leases (spec 004 §5, §11; docs/design/items.md)."""
 
 import random
 

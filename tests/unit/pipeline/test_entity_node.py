@@ -1,4 +1,4 @@
-"""What a caller says of an entity against what extractions say of it (design §2)."""
+"""What a caller says of an entity against what extractions say of it (docs/contract.md)."""
 
 import pytest
 

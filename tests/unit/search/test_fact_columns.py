@@ -1,4 +1,4 @@
-"""Filters of facts against their definition (design §3), whatever the rows."""
+"""Filters of facts against their definition (docs/concepts.md), whatever the rows."""
 
 from dataclasses import replace
 
