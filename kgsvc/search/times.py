@@ -1,4 +1,4 @@
-"""Times that a question names, and which facts held then."""
+"""Times that a question names, which episodes are from them, and when facts must have held."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 DAY_MS = 86_400_000
+TOLD_LATER_DAYS = 7  # people tell of things for some days after
 _FOREVER_MS = 2**62
 _EPOCH = date(1970, 1, 1).toordinal()
 _MOST = 8  # times of one question that are looked at
-_YEARS = 50  # back from the latest fact, in which a month without a year is looked for
+_YEARS = 50  # back from the latest episode, in which a month without a year is looked for
 _SPELLED = {"mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -108,6 +109,18 @@ def held_in(named: Sequence[Named], start: Times, end: Times, now_ms: int) -> ND
             until = {Side.BEFORE: first * DAY_MS, Side.SINCE: now_ms}.get(each.side, (last + 1) * DAY_MS)
             held |= (start < until) & (end > since)
     return held
+
+
+def from_times(named: Sequence[Named], times_ms: NDArray[np.int64], latest_ms: int) -> NDArray[np.bool_]:
+    """Which of these times lie in one of the named ones, or in the week behind it (UTC).
+
+    A time named without its year is looked for in the years up to `latest_ms`.
+    """
+    days = times_ms // DAY_MS
+    inside = np.zeros(len(days), np.bool_)
+    for first, last in _windows(named, latest_ms // DAY_MS):
+        inside |= (days >= first) & (days <= last + TOLD_LATER_DAYS)
+    return inside
 
 
 def _windows(named: Sequence[Named], latest: int) -> Iterator[tuple[int, int]]:

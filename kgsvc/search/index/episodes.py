@@ -162,6 +162,11 @@ class EpisodeIndex(DatedIndex):
         worth: Floats = np.maximum(self._length.data[rows] / _PASSAGE_TERMS, 1.0)
         return worth
 
+    def times(self) -> NDArray[np.int64]:
+        """Reference times by row; of free rows any."""
+        times: NDArray[np.int64] = self._reference.data[: self.rows]
+        return times
+
     def turns(self) -> Turns:
         """The conversations: messages by (reference time, uuid)."""
         if self._turns is None:

@@ -18,6 +18,7 @@ from kgsvc.search.plans import Scope
 from kgsvc.search.ranking.evidence import DIGITS, Fit, Parts, fair, in_context
 from kgsvc.search.ranking.pool import Asked
 from kgsvc.search.ranking.texts import searched
+from kgsvc.search.times import Named, from_times
 
 SEEDS = 5  # best episodes from which each hop goes out
 HOP = 0.5  # of a seed's score, for the only other episode that names an entity
@@ -114,10 +115,14 @@ def best_told(told_in: Sequence[Sequence[str]], scores: Floats) -> dict[str, flo
     return {episode: score for told, score in last_first for episode in told}
 
 
-def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting) -> dict[str, float]:
+def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[Named]) -> dict[str, float]:
     """The best episodes of a group with their scores, best first."""
     index, (_, seen) = texts.episodes, searched(texts, asked)
     known = index.dated(asked.filters.as_of)  # later ones lend nothing to what was known then
+    times = index.times()
+
+    def in_time(rows: Rows) -> Mask:
+        return from_times(named, times[rows], int(times.max()) if len(times) else 0)
 
     def seeds(rows: Rows, scores: Floats) -> dict[int, float]:
         best = _best(index, rows, scores, SEEDS)
@@ -125,7 +130,7 @@ def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting) -> dict[str, floa
 
     # Chunks among chunks are cut to one length: what it brings is the same for all but the last.
     parts = _alike if asked.plan.scope is Scope.CHUNKS else index.parts
-    fit = _fit(index, known, fitting, parts)
+    fit = _fit(index, known, fitting, parts, in_time if named else None)
     rows, scores = in_context(fit, index.turns())
     kept = seen[rows]
     rows, scores = with_hops(rows[kept], scores[kept], seeds, index, parts)
@@ -143,12 +148,13 @@ def _fit(
     known: Mask,
     fitting: Fitting,
     parts: Parts,
+    in_time: Callable[[Rows], Mask] | None,
 ) -> Fit:
     kinds = (fitting.words, fitting.fact_words, fitting.meaning)
     placed = [_by_row(index, known, scores) for scores in kinds]
     rows = distinct(np.concatenate([there for there, _ in placed]))
     words, fact_words, meaning = (_spread(rows, there, scores) for there, scores in placed)
-    return Fit(rows, words, fact_words, meaning, parts)
+    return Fit(rows, words, fact_words, meaning, parts, in_time)
 
 
 def _by_row(index: EpisodeIndex, known: Mask, scores: Mapping[str, float]) -> tuple[Rows, Floats]:

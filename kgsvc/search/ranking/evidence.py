@@ -6,6 +6,7 @@ body begins with its speaker), the words of its best fact, and the meaning of it
 
 - a message takes a share of what was said just before and after it in its conversation: an answer seldom
   repeats the words of its question (index.turns);
+- an episode from a time that the question names counts more (search.times);
 - what length alone brings is taken off (`fair`);
 - an episode that shares a rarely named entity with one of the best takes a share of that one's score: the
   second half of a question in two hops shares no word with it (ranking.episodes).
@@ -26,11 +27,13 @@ from numpy.typing import NDArray
 
 from kgsvc.search.index.turns import Floats, Rows, Turns
 
+Mask = NDArray[np.bool_]
 Parts = Callable[[Rows], Floats]  # how many passages' worth episodes are, from 1
 
 FACT_WORDS = 0.75  # beside 1 for the words of the body
 MEANING = 1.0
 PARTS = 0.4  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
+TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
 DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
 
 
@@ -44,12 +47,15 @@ class Fit:
     fact_words: Floats  # of the best fact
     meaning: Floats  # of the best fact or passage; all 0: no embeddings
     parts: Parts
+    in_time: Callable[[Rows], Mask] | None = None  # from a time that the question names; None: it names none
 
 
 def in_context(fit: Fit, turns: Turns) -> tuple[Rows, Floats]:
-    """Episodes with their scores by themselves and by what lies around them in conversation."""
+    """Episodes with their scores by themselves and by what lies around them in conversation and time."""
     own = fit.words + FACT_WORDS * fit.fact_words + MEANING * fit.meaning
     rows, scores = turns.spread(fit.rows, own)
+    if fit.in_time is not None:
+        scores = scores * (1.0 + TIMES * fit.in_time(rows))
     return rows, np.round(fair(scores, fit.parts(rows)), DIGITS)
 
 

@@ -34,6 +34,7 @@ from kgsvc.search.ranking.evidence import (
 from kgsvc.search.ranking.facts import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
 from kgsvc.search.ranking.pool import Asked, Found, united
 from kgsvc.search.ranking.texts import find_texts, measure_episodes, near_passages
+from kgsvc.search.times import named_times
 
 _FOLLOWED = 20  # best episodes whose facts are looked at even where no method found them
 _FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.EVIDENCE)
@@ -118,8 +119,9 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
     """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
     looks = [_look(group, asked) for group in groups]
     scaled = _scaled(looks, asked)
+    named = named_times(asked.question)
     for look, each in zip(looks, scaled, strict=True):
-        look.episodes = weighed(look.group.texts, _of_bodies(asked), _fitting(look, each))
+        look.episodes = weighed(look.group.texts, _of_bodies(asked), _fitting(look, each), named)
     if asked.plan.scope in _BODIES:
         return united([_shown(look, asked) for look in looks], asked.candidates)
     for look in looks:

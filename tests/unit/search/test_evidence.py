@@ -20,12 +20,16 @@ from kgsvc.search.ranking.evidence import (
     in_context,
     rounded,
 )
-from kgsvc.search.times import Named, Side, named_times
+from kgsvc.search.times import DAY_MS, Named, Side, from_times, named_times
 from tests.unit.search.feed import patient
 
 
 def floats(*values: float) -> NDArray[np.float64]:
     return np.array(values, np.float64)
+
+
+def day(text: str) -> int:
+    return int(np.datetime64(text, "ms").astype(np.int64))
 
 
 def dense(scored: tuple[NDArray[np.intp], NDArray[np.float64]]) -> list[float]:
@@ -137,6 +141,12 @@ def test_neighbours_of_few_are_those_of_all(data: st.DataObject) -> None:
     assert [*spread, *[0.0] * (16 - len(spread))] == expected.tolist()
 
 
+def test_episodes_from_a_named_time_count_half_as_much_again() -> None:
+    inside = np.array([True, False, True])
+    fit = Fit(np.arange(3), floats(1.0, 1.0, 0.0), np.zeros(3), np.zeros(3), short, lambda rows: inside[rows])
+    assert dense(in_context(fit, NOBODY_TALKS)) == [1.5, 1.0, 0.0]
+
+
 def test_length_alone_is_no_merit() -> None:
     """The best of n draws is expected √(2 ln n) spreads above one; a text of one part keeps its score."""
     parts = floats(1.0, np.e**2)
@@ -216,6 +226,30 @@ def test_times_are_read_from_questions(question: str, named: list[Named]) -> Non
 
 def test_no_more_times_than_a_question_can_mean() -> None:
     assert len(named_times("in 2020 " * 100)) == 8
+
+
+@pytest.mark.parametrize(
+    ("named", "inside"),
+    [
+        (Named(2023, 6, 3), [False, True, True, False, False]),
+        (Named(2023, 6, None), [False, True, True, True, False]),
+        (Named(None, 6, None), [True, True, True, True, False]),
+        (Named(2022, None, None), [True, False, False, False, False]),
+        (Named(2023, None, None), [False, True, True, True, True]),
+    ],
+)
+def test_a_time_reaches_a_week_further(named: Named, inside: list[bool]) -> None:
+    days = ["2022-06-20", "2023-06-03", "2023-06-10", "2023-06-30", "2023-12-01"]
+    times = np.array([day(each) for each in days])
+    assert from_times([named], times, int(times.max())).tolist() == inside
+
+
+def test_times_of_any_year_end_somewhere() -> None:
+    ancient = np.array([-62_135_596_800_000, day("2023-06-03") + DAY_MS - 1])
+    latest = int(ancient.max())
+    assert from_times(named_times("in June"), ancient, latest).tolist() == [False, True]
+    assert from_times(named_times("in June"), ancient[:1], -62_135_596_800_000).tolist() == [False]
+    assert from_times(named_times("in June"), np.empty(0, np.int64), latest).tolist() == []
 
 
 def test_facts_follow_their_best_episode_and_share_it() -> None:

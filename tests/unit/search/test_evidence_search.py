@@ -88,6 +88,13 @@ async def test_an_answer_is_found_beside_its_question() -> None:
     assert [hit.score for hit in hits] == [1.0, 0.3]
 
 
+async def test_a_named_time_lifts_what_is_from_it() -> None:
+    june, july = 1_686_000_000_000, 1_688_900_000_000
+    search = await graph([text("a", "They went camping", july), text("b", "They went camping", june)])
+    assert uuids(await found(search, "camping")) == ["a", "b"]
+    assert uuids(await found(search, "camping in June 2023")) == ["b", "a"]
+
+
 async def test_facts_follow_their_episodes_even_those_that_no_method_finds() -> None:
     episodes = [
         text("film", "The Zone was directed by Ada Park"),
