@@ -1,6 +1,6 @@
 """Accepting items (AddMessages, AddEpisodes, StreamEpisodes) and RetryItems.
 
-Concurrent calls and streams share one durable commit, whatever their groups (docs/design/items.md).
+Concurrent calls and streams share one durable commit, whatever their groups (docs/ingestion.md).
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Extractor(Model, Protocol):
 
     @property
     def costs_model_calls(self) -> bool:
-        """Whether the output is worth storing before the next step begins (docs/design/items.md)."""
+        """Whether the output is worth storing before the next step begins (docs/ingestion.md)."""
 
     async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
         """One result or one StepError for each request, in order; a failing one never fails the others.

@@ -79,7 +79,7 @@ class IntakeStore(Protocol):
 
     async def activity(self) -> int:
         """A number that differs whenever items were accepted, retried or changed state since; one cheap
-        read, for the one poller of a process (docs/design/items.md)."""
+        read, for the one poller of a process (docs/ingestion.md)."""
 
 
 class DocumentStore(Protocol):

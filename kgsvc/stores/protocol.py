@@ -67,7 +67,7 @@ class GroupSize:
 
 
 class QueueStore(Protocol):
-    """Group leases and the items behind them (docs/design/items.md)."""
+    """Group leases and the items behind them (docs/ingestion.md)."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
         """Groups with an unfinished item whose next_ms ≤ now_ms, least recently served first. The cost must

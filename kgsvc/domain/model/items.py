@@ -191,7 +191,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class GroupWork:
-    """A group with items that may be worked on now, and who leases it (docs/design/items.md)."""
+    """A group with items that may be worked on now, and who leases it (docs/ingestion.md)."""
 
     group_id: str
     owner_token: int  # 0: never leased

@@ -1,4 +1,4 @@
-"""Which groups a process works on: fairness, renewal, takeover, drain (docs/design/items.md)."""
+"""Which groups a process works on: fairness, renewal, takeover, drain (docs/ingestion.md)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

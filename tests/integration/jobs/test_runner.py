@@ -1,4 +1,4 @@
-"""One leased group on a real store: micro-batches, bisection, parking, suspects (docs/design/items.md)."""
+"""One leased group on a real store: micro-batches, bisection, parking, suspects (docs/ingestion.md)."""
 
 import asyncio
 import itertools
