@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgsvc.commands.core import Core, page_token, parts_of
-from kgsvc.domain.errors import InvalidArgument, ServiceError, Violation
+from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
-from kgsvc.stores.search_protocol import Changes, IndexedEntity, IndexedEpisode, TextChanges
+from kgsvc.stores.search_protocol import IndexedEntity, IndexedEpisode
 
 _LOOK_S = 0.5  # between two looks at what other processes wrote
 _REST_S = 0.05  # between two looks, however much this process writes
@@ -73,14 +73,18 @@ class Movements:
         self._looking: asyncio.Task[None] | None = None
 
     async def after(self, head: GroupHead) -> None:
-        """Return once the record of the group is another one. Raises StoreUnavailable."""
+        """Return once the record of the group is another one. Raises StoreUnavailable, and whatever else ends
+        the look that all wait for."""
         moved = asyncio.get_running_loop().create_future()
         follower = _Follower(head.group_id, (head.epoch, head.rev), moved)
         self._followers.add(follower)
-        if self._looking is None:
+        if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
+        looking = self._looking
         try:
-            await moved
+            await asyncio.wait((moved, looking), return_when=asyncio.FIRST_COMPLETED)
+            if not moved.done():
+                looking.result()
         finally:
             self._followers.discard(follower)
             if not self._followers and self._looking is not None:
@@ -97,13 +101,7 @@ class Movements:
 
     async def _tell(self) -> None:
         asked = list(self._followers)
-        try:
-            heads = await self._core.store.heads({follower.group_id for follower in asked})
-        except ServiceError as error:
-            for follower in asked:
-                if not follower.moved.done():
-                    follower.moved.set_exception(error)
-            return
+        heads = await self._core.store.heads({follower.group_id for follower in asked})
         for follower in asked:
             head = heads.get(follower.group_id, GroupHead(follower.group_id))
             if (head.epoch, head.rev) != follower.seen and not follower.moved.done():
@@ -129,43 +127,36 @@ async def follow(
             yield Told(place, place, current=True)
         greeted = True
         while place.rev < head.rev:
-            told = await _next(core, group_id, place)
-            if told is None:  # the group was deleted meanwhile
+            before = place
+            async for told in _next(core, group_id, before):
+                yield told
+                place = told.place
+            if place == before:  # the group was deleted meanwhile
                 break
-            for each in told:
-                yield each
-            place = told[-1].place
 
 
-async def _next(core: Core, group_id: str, place: Place) -> list[Told] | None:
-    """The next page. Facts and texts are read up to revisions of their own: the follower gets all, and goes
-    on behind what is complete in both. None: the group has another epoch."""
+async def _next(core: Core, group_id: str, place: Place) -> AsyncGenerator[Told, None]:
+    """The next page, in parts of which only the last leads behind all: one revision may have more than a
+    follower's memory should hold. Facts and texts are read up to revisions of their own: the follower gets
+    all, and goes on behind what is complete in both. Ends early when the group has another epoch."""
     changes = await core.store.changes(group_id, place.rev, _FACTS)
     if changes.head.epoch != place.epoch:
-        return None
-    texts: list[TextChanges] = []
+        return
     rev, uuid = place.rev, ""
-    while rev == place.rev:  # one revision may have more than a page
-        texts.append(await core.store.text_changes(group_id, rev, _TEXTS, _BODY_BYTES, uuid))
-        if texts[-1].head.epoch != place.epoch:
-            return None
-        rev, uuid = texts[-1].upto_rev, texts[-1].upto_uuid
-    return _told(place, Place(place.epoch, min(changes.upto_rev, rev)), changes, texts)
-
-
-def _told(before: Place, behind: Place, changes: Changes, texts: list[TextChanges]) -> list[Told]:
-    """Only the last leads behind all."""
-    told = [
-        Told(
-            before,
-            before,
+    while rev == place.rev:
+        page = await core.store.text_changes(group_id, rev, _TEXTS, _BODY_BYTES, uuid)
+        if page.head.epoch != place.epoch:
+            return
+        rev, uuid = page.upto_rev, page.upto_uuid
+        yield Told(
+            place,
+            place,
             entities=page.entities,
             episodes=page.episodes,
             removed_entities=page.removed_entities,
             removed_episodes=page.removed_episodes,
         )
-        for page in texts
-    ]
+    behind = Place(place.epoch, min(changes.upto_rev, rev))
+    current = behind.rev == max(changes.head.rev, page.head.rev)
     facts = tuple(each.fact for each in changes.facts)
-    current = behind.rev == max(changes.head.rev, *(page.head.rev for page in texts))
-    return [*told, Told(before, behind, current=current, facts=facts, removed_facts=changes.removed)]
+    yield Told(place, behind, current=current, facts=facts, removed_facts=changes.removed)

@@ -148,8 +148,18 @@ class ItemAcceptor:
                 return [refused]
         except KgError as error:
             return [error] * len(items)
-        alone = await asyncio.gather(*(self._each_of_group(group_id, [item]) for item in items))
-        return [result for results in alone for result in results]
+        cost = sum(len(item.body) for item in items) / ACCEPTED_CHARS
+        batches = await offload(cost, self._one_by_one, group_id, items)
+        return await asyncio.gather(*map(self._alone, batches))  # they queue up in their order
+
+    def _one_by_one(self, group_id: str, items: Sequence[ItemInput]) -> list[AcceptBatch]:
+        return [self._batch(STREAM, group_id, [item], None) for item in items]
+
+    async def _alone(self, batch: AcceptBatch) -> Acknowledged | KgError:
+        try:
+            return _acknowledged(await self._stored(batch))[0]
+        except KgError as error:
+            return error
 
     async def _stored(self, batch: AcceptBatch) -> Accepted:
         """Store a batch with others that wait, count its new items and wake the workers."""

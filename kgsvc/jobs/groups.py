@@ -83,13 +83,19 @@ class Starts:
         self._exclusive = False
         self._changed = asyncio.Event()
 
-    async def begin(self, *, may_wait: bool) -> bool:
+    @property
+    def exclusive(self) -> bool:
+        """Whether a batch runs alone: items that are started meanwhile would be blamed for its crash."""
+        return self._exclusive
+
+    async def begin(self, *, may_wait: bool, started: bool = False) -> bool:
         """Take the turn to start items. A caller with batches under way (`may_wait` False) gets False at
-        once while another waits for these to end, or while much is under way already."""
+        once while another waits for these to end, or while much is under way already; one whose items are
+        `started`, while a batch runs alone."""
         if not may_wait and self._bytes >= _BYTES_AHEAD:
             return False
         while self._starting or self._exclusive:
-            if self._exclusive and not may_wait:
+            if self._exclusive and (started or not may_wait):
                 return False
             await self._changed.wait()
         self._starting = True
@@ -200,8 +206,9 @@ class GroupRunner(Generic[P]):
         settings = self._jobs.settings
         self._exhausted = self._all_begun
         while len(self._ahead) < settings.batches_ahead and not self._exhausted:
-            if not await self._jobs.starts.begin(may_wait=not self._ahead):
-                return
+            may_wait, started = not self._ahead, bool(self._claimed)
+            if not await self._jobs.starts.begin(may_wait=may_wait, started=started):
+                return  # what was started with the claim goes back with the lease
             items: list[QueuedItem] = []
             try:
                 items = await self._start()
@@ -319,8 +326,9 @@ def group_work(jobs: GroupJobs[P]) -> LeasedWork[Claimed]:
         ]
 
     async def claim(works: Sequence[GroupWork], owner_id: str, now_ms: int) -> list[Claimed | None]:
+        limit = 0 if jobs.starts.exclusive else settings.micro_batch
         try:
-            return await store.begin(works, owner_id, now_ms, settings.micro_batch, settings.batch_bytes)
+            return await store.begin(works, owner_id, now_ms, limit, settings.batch_bytes)
         except ServiceError:
             raise
         except Exception as error:  # each starts its own items then, and only one of them fails

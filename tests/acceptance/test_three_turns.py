@@ -64,7 +64,7 @@ def plays(request: Request) -> Outcome | Mapping[str, Any]:
     leading = {f["idx"] for f in asked["known_facts"] if "leading" in f["fact"]}
     facts: dict[int, dict[str, Any]] = {}
     for question in asked["new_facts"]:
-        same = leading.intersection(question["compare_with"]) if question["relation"] == "LEADS" else set()
+        same = leading.intersection(question["compare_with"]) if "leads" in question["fact"] else set()
         facts[question["id"]] = verdicts(repeats=sorted(same))
     return resolutions({question["id"]: {} for question in asked.get("new_entities", [])}, facts)
 

@@ -121,7 +121,7 @@ class IndexCache:
         pages, with rests while others search. The next call tries again if it fails."""
         self._asked += 1
         group_id = head.group_id
-        if facts * (4 * self._dimension + _FACT_BYTES) > self._settings.index_bytes:
+        if facts * (4 * self._dimension + _FACT_BYTES) >= self._settings.index_bytes:
             self._too_large.add(group_id)
             return
         if group_id in self._loaders or len(self._loaders) >= _LOADERS:

@@ -50,18 +50,20 @@ class Together(Generic[T, R]):
         entry = _Waiting(key, call, self._weigh(call), asyncio.get_running_loop().create_future())
         self._waiting.append(entry)
         if len(self._running) < self._at_once:
-            task = asyncio.create_task(self._serve())
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._running.add(asyncio.create_task(self._serve()))
         return await entry.answer
 
     async def _serve(self) -> None:
-        while taken := self._take():
-            work = asyncio.ensure_future(self._work([each.call for each in taken]))
-            await asyncio.wait({work})
-            for each, answer in zip(taken, _answers(work, len(taken)), strict=True):
-                if not each.answer.done():
-                    each.answer.set_result(answer)
+        try:
+            while taken := self._take():
+                work = asyncio.ensure_future(self._work([each.call for each in taken]))
+                await asyncio.wait({work})
+                for each, answer in zip(taken, _answers(work, len(taken)), strict=True):
+                    if not each.answer.done():
+                        each.answer.set_result(answer)
+        finally:  # in the step that found nothing: a call that comes next begins another
+            if task := asyncio.current_task():
+                self._running.discard(task)
 
     def _take(self) -> list[_Waiting[T, R]]:
         taken: dict[str, _Waiting[T, R]] = {}
