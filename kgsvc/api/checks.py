@@ -21,6 +21,7 @@ from kgsvc.domain.model.items import SCRATCH
 from kgsvc.domain.text import has_invisible, normalise, normalise_body
 
 _NAMED = 100  # unknown fields that are named; the rest is as wrong, but one answer must end
+_READ_BYTES = 64 * 1024  # of them are read to name them: each becomes an object before the first is told
 _KEY_CHARS = 64  # of a map key in a path
 
 
@@ -54,6 +55,8 @@ def unknown_fields(message: Message) -> list[Violation]:
     known.DiscardUnknownFields()
     if known.ByteSize() == message.ByteSize():
         return []
+    if message.ByteSize() - known.ByteSize() > _READ_BYTES:
+        return [Violation("", "has fields that are not in this contract")]
     found = islice(_unknown(message, ""), _NAMED)
     return [Violation(path, "is not a field of this contract") for path in found]
 

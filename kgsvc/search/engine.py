@@ -19,6 +19,7 @@ from kgsvc.domain.errors import LimitExceeded, NotFound, StoreUnavailable, Viola
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.names.namesakes import namesakes_of
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
 from kgsvc.search.context.composing import composed_lines
@@ -259,7 +260,7 @@ class Engine:
         return await self._named(head.group_id, runs)
 
     async def _named(self, group_id: str, runs: Sequence[str]) -> Sequence[str]:
-        reading = self._store.names(group_id, runs)
+        reading = self._store.names(group_id, [key for run in runs for key in namesakes_of(run)])
         return names_meant(await in_time(reading, self._settings.store_timeout_s), runs)
 
     async def _stored(

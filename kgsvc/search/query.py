@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.namesakes import plain
+from kgsvc.domain.names.namesakes import namesakes_of, plain
 from kgsvc.domain.text import is_cjk, normalise, query_terms, tokens
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Embedder
@@ -58,6 +59,9 @@ def parse(text: str) -> tuple[Term, ...]:
     return tuple(Term(term, weight(term), term in lone) for term in terms)
 
 
+_NAMED_TERMS = 256  # that names add to a query: it may mean hundreds of names of as many words each
+
+
 def with_names(terms: tuple[Term, ...], names: Iterable[str]) -> tuple[Term, ...]:
     """Terms with those of names that are meant by them: together a name counts as much as one word."""
     known = {term.text for term in terms}
@@ -65,7 +69,7 @@ def with_names(terms: tuple[Term, ...], names: Iterable[str]) -> tuple[Term, ...
     for name in names:
         missing = [text for text in query_terms(name) if text not in known]
         more |= {text: 1.0 / len(missing) for text in missing}
-    return (*terms, *(Term(text, worth) for text, worth in more.items()))
+    return (*terms, *(Term(text, worth) for text, worth in islice(more.items(), _NAMED_TERMS)))
 
 
 # Words for the same role: a question calls it by one, the text by another.
@@ -117,8 +121,11 @@ def may_be_names(question: str) -> list[str]:
 
 def names_meant(view: NameView, runs: Iterable[str]) -> tuple[str, ...]:
     """The names of entities that are called by an alias, in the order of `runs`."""
-    called = ((run, view.by_key[run].name) for run in runs if run in view.by_key)
-    return tuple(dict.fromkeys(name for run, name in called if plain(name_key(name)) != run))
+    found: dict[str, None] = {}
+    for run in runs:
+        names = sorted({view.by_key[key].name for key in namesakes_of(run) & view.by_key.keys()})
+        found |= dict.fromkeys(name for name in names if plain(name_key(name)) != run)
+    return tuple(found)
 
 
 def _standing_alone(text: str) -> set[str]:

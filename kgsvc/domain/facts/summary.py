@@ -63,7 +63,7 @@ def recomposed(entity: Entity, changed: Iterable[Fact], removed: Collection[str]
         parts.pop(fact.uuid, None)
         if holds(fact, now_ms):
             parts[fact.uuid] = part_of(fact)
-        else:
+        elif fact.start_ms <= now_ms:  # it is over; one that is yet to begin ends nothing
             for told in fact.evidence:
                 if told.stated_invalid_ms is None and told.says != ENDED:
                     # What that episode said of the entity beside may be over too.

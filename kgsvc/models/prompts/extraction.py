@@ -263,7 +263,7 @@ def _data(request: ExtractionRequest, context_chars: int, earlier: str | None) -
     if episode.source_description:
         data["source_description"] = episode.source_description
     speaker = _speaker(episode) if episode.source is Source.MESSAGE else ""
-    if not episode.body.startswith(speaker):  # a part of a long message
+    if speaker and not episode.body.startswith(f"{speaker}("):  # a part of a long message
         data["speaker"] = speaker
     previous = [_line_of(each) for each in request.previous]
     data["previous"] = form.latest(previous, len, min(context_chars, _CONTEXT_CHARS))

@@ -57,6 +57,7 @@ class IndexCache:
         self._nbytes = 0
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
+        self._begun: dict[tuple[str, tuple[Part, ...]], asyncio.Task[bool]] = {}  # looks whether one is small
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
         self._too_large: set[str] = set()  # groups that the bound does not allow
         self._asked = 0  # searches so far
@@ -144,18 +145,33 @@ class IndexCache:
         if self._settings.index_bytes < _ENTRY_BYTES:  # nothing is held
             return False
         head = (await self._heads(group_id)).get(group_id)
-        return head is None or await self._begun(head, parts)
+        if head is None:
+            return True
+        key, entry = (group_id, tuple(parts)), self._entry(group_id)
+        if key not in self._begun:
+            if entry.lock.locked():  # by who waits for all of it: that may take long
+                return False
+            task = self._begun[key] = asyncio.create_task(self._begin(entry, head, parts))
+            self._running.add(task)
+            task.add_done_callback(self._finished)
+            task.add_done_callback(lambda _: self._begun.pop(key))
+        try:
+            async with asyncio.timeout(self._settings.search_timeout_s):
+                return await asyncio.shield(self._begun[key])
+        except TimeoutError as error:
+            raise StoreUnavailable(_NOT_READY) from error
 
-    async def _begun(self, head: GroupHead, parts: Collection[Part]) -> bool:
-        entry = self._entry(head.group_id)
-        with _awaited([entry]):
-            async with entry.lock, self._pages(ahead=False) as pages:
-                for part in parts:
-                    if await self._look(entry, part):
-                        await self._page(entry, part, head, pages)
-                    elif part is Part.FACTS and not entry.group.facts.rev:
-                        await self._page(entry, part, head, pages, LOADED_AT_ONCE)
-        self._account(entry)
+    async def _begin(self, entry: SharedGroup, head: GroupHead, parts: Collection[Part]) -> bool:
+        try:
+            with _awaited([entry]):
+                async with entry.lock, self._pages(ahead=False) as pages:
+                    for part in parts:
+                        if await self._look(entry, part):
+                            await self._page(entry, part, head, pages)
+                        elif part is Part.FACTS and not entry.group.facts.rev:
+                            await self._page(entry, part, head, pages, LOADED_AT_ONCE)
+        finally:
+            self._account(entry)
         small = entry.ready(Part.FACTS) and len(entry.group.facts) <= LOADED_AT_ONCE
         return small or all(map(entry.ready, parts))
 
@@ -300,12 +316,14 @@ class IndexCache:
         """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
         if entry.covers(head, parts):
             return
-        async with self._pages() as pages:
-            for part in parts:
-                await self._look(entry, part)
-                while await self._page(entry, part, head, pages):
-                    pass
-        self._account(entry)
+        try:
+            async with self._pages() as pages:
+                for part in parts:
+                    await self._look(entry, part)
+                    while await self._page(entry, part, head, pages):
+                        pass
+        finally:
+            self._account(entry)
 
     def _pages(self, *, ahead: bool = True) -> Pages:
         return Pages(self._store, self._settings.store_timeout_s, ahead=ahead)

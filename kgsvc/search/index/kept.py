@@ -12,6 +12,7 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from kgsvc.domain.errors import ServiceError
@@ -58,7 +59,7 @@ class KeptGroups:
         if stored is None or stored.notes["made"] != self._made:
             return None
         if not await self._store.proven(group_id, stored.notes["proof"]):
-            await asyncio.to_thread(path.unlink, missing_ok=True)
+            await asyncio.to_thread(_removed, path)
             return None
         return await asyncio.to_thread(self._held, group_id, part, stored)
 
@@ -140,7 +141,7 @@ class KeptGroups:
             notes = await asyncio.to_thread(self._files.notes, path)
             try:
                 if notes is None or not await self._store.proven(notes["group_id"], notes["proof"]):
-                    await asyncio.to_thread(path.unlink, missing_ok=True)
+                    await asyncio.to_thread(_removed, path)
             except ServiceError as error:
                 _log.warning("files of search indexes were not checked: %s", error)
                 return
@@ -226,6 +227,14 @@ class Keeper:
             if frozen is not None:
                 return frozen
         return None
+
+
+def _removed(path: Path) -> None:
+    """A file that counts no more is not read, whether or not it can be removed."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("a file of a search index cannot be removed: %s", error.strerror)
 
 
 def _due_rows(shared: SharedGroup, part: Part) -> int:
