@@ -65,7 +65,10 @@ def fetch(source: str, to: Path | None, config: Path | None) -> None:
 
 
 def _opener(source: str) -> Open:
-    scheme = urlsplit(source).scheme
+    try:
+        scheme = urlsplit(source).scheme
+    except ValueError as error:
+        raise Failure(f"--from is no address: {error}") from error
     if scheme in ("http", "https"):
         base = source.rstrip("/")
         return lambda name: cast(BinaryIO, urlopen(f"{base}/{quote(name)}", timeout=_SILENCE_S))

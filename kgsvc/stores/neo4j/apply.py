@@ -309,13 +309,13 @@ class Apply(Base):
         return outcome
 
     async def _apply_all(self, changes: Sequence[Change]) -> list[GroupHead | Exception]:
-        """Each group of `changes` once. Those that are refused drop out; what the engine refuses is found by
+        """Each group of `changes` once. Those that are refused drop out; what cannot be written is found by
         halves."""
         try:
             found = await self._transact(partial(self._lock_and_write, changes))
-        except StoreRefused as refused:
+        except (StoreRefused, ValueError, TypeError, OverflowError) as error:  # its own group is told, alone
             if len(changes) == 1:
-                return [refused]
+                return [error]
             middle = len(changes) // 2
             return [*await self._apply_all(changes[:middle]), *await self._apply_all(changes[middle:])]
         return [found[delta.group_id] for delta, _ in changes]

@@ -347,7 +347,7 @@ class Queue(Base):
             if stale:
                 await self._end_stale(group_id, epoch, now_ms)
             lease = Lease(group_id, owner_id, tokens[group_id], epoch)
-            taken[group_id] = Claimed(lease, tuple(queued_of(item, ontology) for item in items))
+            taken[group_id] = Claimed(lease, _readable(items, ontology))
         return [taken.get(each.group_id) for each in seen]
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
@@ -411,3 +411,12 @@ class Queue(Base):
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:
     episodes = [episode_of(row, max_chars) for row in whole(latest_first, EPISODE_OPTIONAL)]
     return episodes[::-1]
+
+
+def _readable(items: Sequence[Row], ontology: int) -> tuple[QueuedItem, ...]:
+    """The items of a group that was claimed with others; none if one of them cannot be read: then
+    `start_items` says so for this group alone."""
+    try:
+        return tuple(queued_of(item, ontology) for item in items)
+    except (ValueError, TypeError):
+        return ()
