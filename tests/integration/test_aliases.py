@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
+from kgsvc.domain.names.namesakes import marked
 from kgsvc.search.engine import Engine
 from kgsvc.search.index.group import WHOLE, Part
 from kgsvc.search.settings import SearchSettings
@@ -63,3 +64,13 @@ async def test_after_a_rename_both_names_find(any_store: Store, group: str, held
     for name in ("Elizabeth Hart", "Elizabeth Moss", "Liz"):
         found = await _found(any_store, [group], f"What did {name} do?", held)
         assert [uuid for uuid, _ in found] == ["f1"], name
+
+
+async def test_of_namesakes_all_are_meant(any_store: Store, group: str, held: tuple[Part, ...]) -> None:
+    """Liz the person, and Liz the ship, whose key has a mark."""
+    ship = entity(group, "n-ship", "Clipper Anna")
+    mast = replace(fact("f3", ship, ship), fact="Clipper Anna has a new mast")
+    names = {"clipper anna": "n-ship", marked("liz", "made"): "n-ship"}
+    await write(any_store, group, entities=(ship,), names=names, facts=(mast,))
+    found = await _found(any_store, [group], "What about Liz?", held)
+    assert sorted(uuid for uuid, _ in found) == ["f1", "f3"]

@@ -313,3 +313,34 @@ async def test_a_single_item_takes_two_transactions(store: EmbeddedStore, handle
     assert calls.count("apply") == 20
     assert set(calls) == {"begin", "apply"}
     assert calls.count("begin") <= 3
+
+
+async def test_nothing_is_started_while_a_suspect_runs_alone(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    """If it kills the process once more, no other item was begun."""
+    await accept(store, "g", ["poison"])
+    for owner in ("dead", "dead again"):
+        lease = await lease_of(store, "g", owner)
+        await store.start_items(lease, CLOCK.now_ms(), 1, 10**6, ())
+    alone, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(lease: Lease) -> None:
+        if lease.group_id == "g":
+            alone.set()
+            await may_end.wait()
+
+    async def taken() -> bool:
+        return await owner_of(store, "h") is not None
+
+    handler.before_prepare = wait
+    async with running(dispatcher(store, handler, settings=SHORT_LEASE)):
+        await asyncio.wait_for(alone.wait(), DEADLINE_S)
+        await accept(store, "h", ["e0", "e1"])
+        await until(taken)
+        started = await store._read(
+            lambda db: db.execute("SELECT uuid FROM items WHERE started > 0").fetchall()
+        )
+        may_end.set()
+        await until(lambda: all_done(store, "h"))
+    assert started == [("poison",)]

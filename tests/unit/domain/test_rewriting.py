@@ -227,6 +227,8 @@ def test_what_an_episode_said_of_the_entity_goes_when_a_fact_of_it_ends() -> Non
     )
     ann = recomposed(told, [baker, fact(2, "Ann likes tea"), nurse, sang], (), NOW)
     assert ann.summary == "A baker in Graz.\nAnn is a baker.\nAnn likes tea."
+    coming = fact(NOW + 9, "Ann moves to Linz", evidence=(Evidence(NOW + 9, 1, "e1", NOW + 9),))
+    assert recomposed(ann, [coming], (), NOW) == ann
     after = recomposed(ann, [replace(baker, invalid_ms=NOW)], (), NOW)
     assert after.summary == "Ann likes tea."
     assert recomposed(after, [fact(6, "Ann runs")], (), NOW).summary == "Ann likes tea.\nAnn runs."

@@ -150,6 +150,11 @@ async def test_a_message_without_a_name_has_its_role_type_as_speaker(rig: Rig) -
     assert _data(rig.model.chats[0].body["messages"][1]["content"])["speaker"] == "assistant"
 
 
+async def test_a_part_that_begins_like_its_speaker_is_told_who_speaks(rig: Rig) -> None:
+    await rig.extractor().extract([ExtractionRequest(episode("Also, I moved to Graz.", role="Al"))])
+    assert _data(rig.model.chats[0].body["messages"][1]["content"])["speaker"] == "Al"
+
+
 async def test_temperature_is_sent_only_where_set(rig: Rig) -> None:
     await rig.extractor().extract([ExtractionRequest(episode())])
     await rig.extractor(ChatModel(temperature=0.0)).extract([ExtractionRequest(episode())])

@@ -245,3 +245,13 @@ def test_every_mapped_value_counts_for_an_idempotency_key(change: dict[str, Any]
 def test_message_body_with_and_without_a_role() -> None:
     assert message_body(RoleType.ASSISTANT, "Bot", "hi") == "Bot(assistant): hi"
     assert message_body(RoleType.SYSTEM, None, "") == "(system): "
+
+
+async def test_behind_a_conflict_items_keep_their_order_however_long_they_are() -> None:
+    store = Held()
+    store.open.set()
+    intake = _intake(store)
+    await intake.accept("Op", "g", [_item(0, "first words")])
+    await intake.accept_each([("g", _item(0)), ("g", _item(1, "x" * 200_000)), ("g", _item(2))])
+    stored = [item.episode.uuid for call in store.calls[2:] for batch in call for item in batch.items]
+    assert stored == ["u0", "u1", "u2"]

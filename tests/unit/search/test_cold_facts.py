@@ -25,7 +25,7 @@ from kgsvc.search.ranking.pool import Found
 from kgsvc.search.ranking.stored import found_in_store, of_store
 from kgsvc.search.results import GraphQuery, Hit
 from kgsvc.search.settings import SearchSettings
-from kgsvc.stores.search_protocol import FactCandidates, FactsAsked, IndexedFact
+from kgsvc.stores.search_protocol import Changes, FactCandidates, FactsAsked, IndexedFact
 from tests.unit.search.feed import (
     NOW,
     SPACE,
@@ -353,3 +353,37 @@ async def test_numbers_that_lag_behind_do_no_harm() -> None:
     assert uuid == "a"
     assert np.isfinite(low)
     assert low < 0
+
+
+class Hanging(Feed):
+    """Whose changes are never told."""
+
+    async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_those_who_wait_for_the_same_look_wait_once() -> None:
+    feed = Hanging()
+    feed.write(*many(count=3))
+    search = searching(feed, replace(ROOMY, store_timeout_s=600.0, search_timeout_s=0.2))
+    async with asyncio.timeout(30):
+        ended = await asyncio.gather(*(find(search) for _ in range(200)), return_exceptions=True)
+    assert {type(each) for each in ended} == {StoreUnavailable}
+    await search.close()
+
+
+async def test_facts_are_answered_by_the_store_while_somebody_waits_for_all_of_a_group() -> None:
+    feed = filled("a", "b", "c")
+    feed.gate = asyncio.Event()
+    search = searching(feed, replace(ROOMY, search_timeout_s=0.2, store_timeout_s=600.0))
+    await find(search, "a", "b")  # as many are loaded behind as may be
+    whole = GraphQuery(("c",), QUERY, (HYBRID,), 9, filters=Filters(true_at_ms=NOW - 1))
+    waiting = asyncio.create_task(search.search(whole))
+    async with asyncio.timeout(30):
+        while not search.indexes._entry("c").lock.locked():  # noqa: ASYNC110  no other sign
+            await asyncio.sleep(0)
+        assert await find(search, "c") == await loaded(filled("a", "b", "c"), "c")
+    feed.gate.set()
+    await waiting
+    await search.close()

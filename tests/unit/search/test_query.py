@@ -1,4 +1,4 @@
-from kgsvc.search.query import WEIGHT, Term, lighter, parse, with_roles
+from kgsvc.search.query import WEIGHT, Term, lighter, parse, with_names, with_roles
 
 
 def prefixes(text: str) -> list[str]:
@@ -46,3 +46,9 @@ def test_a_role_is_found_by_its_other_words() -> None:
 def test_some_words_can_be_told_to_weigh_less() -> None:
     terms = {term.text: term.weight for term in lighter(parse("report of 20 October"), "20 October")}
     assert terms == {"report": 1.0, "of": WEIGHT, "20": WEIGHT, "octob": WEIGHT}
+
+
+def test_names_add_a_bounded_number_of_terms() -> None:
+    """A question of a thousand letters may call hundreds of things by short aliases."""
+    names = [" ".join(f"n{n}w{word}" for word in range(100)) for n in range(300)]
+    assert len(with_names(parse("who is it"), names)) <= len(parse("who is it")) + 256

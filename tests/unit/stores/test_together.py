@@ -98,3 +98,24 @@ async def test_so_many_transactions_run_at_once() -> None:
     assert held.calls[3:] == [[1, 2], [3, 4]]
     held.open.set()
     assert len(await asyncio.wait_for(asyncio.gather(*tasks), 5)) == 6
+
+
+async def test_who_comes_as_the_last_transactions_end_is_served() -> None:
+    """In whatever turn of the loop it comes."""
+    for turns in range(12):
+        held = Held()
+        together = _together(held, most=1, at_once=2)
+        first = [asyncio.ensure_future(together.run(key, n)) for n, key in enumerate("ab")]
+        await _started(*first)
+
+        async def late(held: Held, together: Together[int, int], turns: int) -> int | Exception:
+            await held.open.wait()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return await together.run("c", 3)
+
+        last = asyncio.ensure_future(late(held, together, turns))
+        await _started(last)
+        held.open.set()
+        done, _ = await asyncio.wait([*first, last], timeout=5)
+        assert len(done) == 3, f"after {turns} turns"
