@@ -22,6 +22,8 @@ NOTE = (
     "Tom Baker works on the API. It depends on Vault."
 )
 
+_CODE = "Common Signal Code for Information Exchange"
+
 
 def test_what_claims_nothing_is_kept_about_the_subject_with_its_words() -> None:
     facts = read(text_episode(DIRECTOR)).facts
@@ -253,3 +255,19 @@ def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None
     )
     assert "Ole Lund" in found.types
     assert "Ole Lund. The Hon" not in found.types
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Nobody knew why, but in Mutual Care Holm wrote of mutual care.", {"Holm"}),
+        ("It was sold by the company Computer Help Center/Virus Rescue Center.", set()),
+        ("It stands for the Common Signal Code for Information Exchange, as they say.", {_CODE}),
+        ("She won the Service Award for Best Report in May.", {"Service Award for Best Report"}),
+        ("They asked the Ministry of Trade and Ida Holm for help.", {"Ministry of Trade", "Ida Holm"}),
+        ("The Police The Swedish police have an expert.", set()),
+    ],
+)
+def test_two_names_side_by_side_are_not_one_and_none_is_cut(text: str, names: set[str]) -> None:
+    found = read(text_episode(text, Source.DOCUMENT, name="Mills"))
+    assert set(found.types) - {"Mills"} == names
