@@ -86,7 +86,8 @@ _CHANGED = (
 _CHANGING = rf"(?P<changed>{_CHANGED.replace(' ', '|')})"
 _CHANGES = rf"{_CHANGING}(?: up| down| back| forward)?(?: from(?: A\d+| \d[\d.,]*| T\d+(?= to))?)?(?: to)?"
 _BECOMES = (
-    rf"(?:(?:(?P<past>was|were)|is|are|'s|will be|has been|have been|:)(?: now)?(?: {_CHANGES}| to)?"
+    r"(?:(?:(?P<past>was|were)|is|are|'s(?! \d[\d.,]* [a-z])|will be|has been|have been|:)"
+    rf"(?: now)?(?: {_CHANGES}| to)?"
     rf"|{_CHANGES.replace('<changed>', '<moved>')})"
 )
 _VALUE = r"(?:on |in |for |at |about |around |by )?(?P<value>[TA]\d+|\d[\d.,]*)"

@@ -271,3 +271,16 @@ def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None
 def test_two_names_side_by_side_are_not_one_and_none_is_cut(text: str, names: set[str]) -> None:
     found = read(text_episode(text, Source.DOCUMENT, name="Mills"))
     assert set(found.types) - {"Mills"} == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is a note to the 1885 edition of Holm's 1850 article which shows the fault.",
+        'Here, the Millers Union had joined the Whigs and Liberals in a "Workers League".',
+        "Later, Ida Holm reported to the Ninth Congress of Millers on 26 December 1921, that they left.",
+    ],
+)
+def test_what_is_done_once_or_belongs_to_another_noun_is_no_state(text: str) -> None:
+    relations = {fact.name for fact in read(text_episode(text, Source.DOCUMENT, name="Mills")).facts}
+    assert relations <= {"MENTIONED", "MENTIONED_WITH"}
