@@ -55,7 +55,7 @@ class Found:
 
 
 _ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
-    "MEMBER_OF": re.compile(r" in an? "),
+    "MEMBER_OF": re.compile(r" in (?:an?|[a-z]+ing) "),
     "REPORTS_TO": re.compile(r" on T\d+ ,? ?that "),
 }
 

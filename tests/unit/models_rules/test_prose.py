@@ -278,9 +278,16 @@ def test_two_names_side_by_side_are_not_one_and_none_is_cut(text: str, names: se
     [
         "It is a note to the 1885 edition of Holm's 1850 article which shows the fault.",
         'Here, the Millers Union had joined the Whigs and Liberals in a "Workers League".',
+        "The Left-Millers joined the Whigs and Right-Millers in being made illegal.",
+        "The Alder Committee had been arrested and the representative of the Mill Committee .",
         "Later, Ida Holm reported to the Ninth Congress of Millers on 26 December 1921, that they left.",
     ],
 )
 def test_what_is_done_once_or_belongs_to_another_noun_is_no_state(text: str) -> None:
     relations = {fact.name for fact in read(text_episode(text, Source.DOCUMENT, name="Mills")).facts}
     assert relations <= {"MENTIONED", "MENTIONED_WITH"}
+
+
+def test_two_letters_before_a_colon_are_no_attribute() -> None:
+    facts = read(text_episode("Mills. Mills are old.\n\nES: la\nOwner: Ida Holm")).facts
+    assert {fact.name for fact in facts} & {"HAS_ES", "HAS_OWNER"} == {"HAS_OWNER"}
