@@ -54,6 +54,12 @@ class Found:
     drafted: list[Drafted]
 
 
+_ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
+    "MEMBER_OF": re.compile(r" in (?:an?|[a-z]+ing) "),
+    "REPORTS_TO": re.compile(r" on T\d+ ,? ?that "),
+}
+
+
 class Claims:
     """Reads the claims of one line."""
 
@@ -263,6 +269,8 @@ class Claims:
     ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
         """The claim with its relation settled, if its ends may be what it asks for."""
         groups = match.groupdict()
+        if (behind := _ONCE.get(claim.relation)) and behind.match(match.string, match.end()):
+            return None
         if claim.relation in ("ROLE", "HAS"):
             return self._role(claim, groups, words, source, target)
         joined = claim.relation == "MEMBER_OF"

@@ -128,6 +128,9 @@ class _Finder:
         if self.words[at].low in en.HONORIFICS and self._low(at + 1) not in _CONNECTORS:  # Dr. Jane Smith
             behind = at + 2 if self._low(at + 1) == "." else at + 1
             first = behind if after - behind > 1 else at
+        if self.strict and after - at > 2 and self._is_two(at, after):
+            self.closed.update(range(at, after - 1))
+            return None
         named = 0 < after - first <= LONGEST_NAME and self._names(first, after)
         return Name(at, after, self._text(at, after)) if named else None
 
@@ -139,10 +142,19 @@ class _Finder:
             return False
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
-        joined = any(word.low in _CONNECTORS for word in words)  # "House of Commons"
+        joined = any(word.low in _CONNECTORS or word.low == "for" for word in words)  # "House of Commons"
         if self.strict and (self._shouts(words) or (all(map(self._is_term, words)) and not joined)):
             return len(words) > 1 and words[0].low != "project" and en.type_of(low) != "Entity"
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
+
+    def _is_two(self, first: int, after: int) -> bool:
+        """Whether two names stand side by side: "in Mutual Care Holm wrote", "Help Center/Safety Office"."""
+        *title, last = words = self.words[first:after]
+        if any(word.low.partition("/")[0] in en.ORGANISATION_WORDS for word in words if "/" in word.text):
+            return True
+        form = en.FORMS.get(self._low(after))
+        told = first > 0 and self.words[first - 1].low in en.PREPOSITIONS and form is not None and form.past
+        return told and not self._is_term(last) and all(map(self._is_term, title))
 
     def _names_alone(self, at: int, word: Word) -> bool:
         """Whether a single capitalised word is a name."""
@@ -276,9 +288,19 @@ class _Finder:
             return 2 if self._goes_on(first, at + 1) or self._initials(at + 1) else 0
         if (word.text == "&" or (word.text == "-" and word.start == last.end)) and self._capital(at + 1):
             return 2
-        if word.low in _CONNECTORS:
-            return 0 if word.low == "of" and self._is_person(first, at) else self._connected(at)
+        if word.low in _CONNECTORS or word.low == "for":
+            return self._joined(first, at)
         return 1 if not given and self._numbered(at) else 0
+
+    def _joined(self, first: int, at: int) -> int:
+        """As `_continues`, for a word in lower case: no heading runs on into its sentence ("The Police The
+        Swedish police"), and "for" joins terms alone ("Common Code for Information Exchange")."""
+        word, last = self.words[at], self.words[at - 1]
+        if word.low == "for":
+            terms = self.strict and at - first > 1 and self._capital(at + 1) and self._is_term(last)
+            return 2 if terms and self._is_term(self.words[at + 1]) else 0
+        heading = self.strict and word.text == "The" and last.capital
+        return 0 if heading or (word.low == "of" and self._is_person(first, at)) else self._connected(at)
 
     def _is_person(self, first: int, after: int) -> bool:
         """Whether these words are a whole name, of which "of" begins another: "Steve Kemp of Gandi", but not

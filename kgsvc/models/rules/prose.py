@@ -207,7 +207,7 @@ class _Reader:
         )
         self.scene.add(edge)
 
-    _FIELD = re.compile(r"([A-Z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S+(?: \S+){0,4})\Z")
+    _FIELD = re.compile(r"([A-Z][A-Za-z]{2,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S+(?: \S+){0,4})\Z")
 
     def _field(self, line: Line) -> bool:
         """The fact of a line such as "Owner: Maria Lopez"; False if it is none, or there is no title."""

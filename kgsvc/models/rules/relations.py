@@ -70,7 +70,7 @@ _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
 _START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
-_ROLE = rf"(?P<role>(?:[a-z][a-z-]{{1,14}} ){{0,3}}(?:{alternatives(ROLES)}))"
+_ROLE = rf"(?P<role>(?:(?!and |the )[a-z][a-z-]{{1,14}} ){{0,3}}(?:{alternatives(ROLES)}))"
 _THING = (
     r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 )
@@ -86,7 +86,8 @@ _CHANGED = (
 _CHANGING = rf"(?P<changed>{_CHANGED.replace(' ', '|')})"
 _CHANGES = rf"{_CHANGING}(?: up| down| back| forward)?(?: from(?: A\d+| \d[\d.,]*| T\d+(?= to))?)?(?: to)?"
 _BECOMES = (
-    rf"(?:(?:(?P<past>was|were)|is|are|'s|will be|has been|have been|:)(?: now)?(?: {_CHANGES}| to)?"
+    r"(?:(?:(?P<past>was|were)|is|are|'s(?! \d[\d.,]* [a-z])|will be|has been|have been|:)"
+    rf"(?: now)?(?: {_CHANGES}| to)?"
     rf"|{_CHANGES.replace('<changed>', '<moved>')})"
 )
 _VALUE = r"(?:on |in |for |at |about |around |by )?(?P<value>[TA]\d+|\d[\d.,]*)"

@@ -22,6 +22,8 @@ NOTE = (
     "Tom Baker works on the API. It depends on Vault."
 )
 
+_CODE = "Common Signal Code for Information Exchange"
+
 
 def test_what_claims_nothing_is_kept_about_the_subject_with_its_words() -> None:
     facts = read(text_episode(DIRECTOR)).facts
@@ -253,3 +255,39 @@ def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None
     )
     assert "Ole Lund" in found.types
     assert "Ole Lund. The Hon" not in found.types
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Nobody knew why, but in Mutual Care Holm wrote of mutual care.", {"Holm"}),
+        ("It was sold by the company Computer Help Center/Virus Rescue Center.", set()),
+        ("It stands for the Common Signal Code for Information Exchange, as they say.", {_CODE}),
+        ("She won the Service Award for Best Report in May.", {"Service Award for Best Report"}),
+        ("They asked the Ministry of Trade and Ida Holm for help.", {"Ministry of Trade", "Ida Holm"}),
+        ("The Police The Swedish police have an expert.", set()),
+    ],
+)
+def test_two_names_side_by_side_are_not_one_and_none_is_cut(text: str, names: set[str]) -> None:
+    found = read(text_episode(text, Source.DOCUMENT, name="Mills"))
+    assert set(found.types) - {"Mills"} == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is a note to the 1885 edition of Holm's 1850 article which shows the fault.",
+        'Here, the Millers Union had joined the Whigs and Liberals in a "Workers League".',
+        "The Left-Millers joined the Whigs and Right-Millers in being made illegal.",
+        "The Alder Committee had been arrested and the representative of the Mill Committee .",
+        "Later, Ida Holm reported to the Ninth Congress of Millers on 26 December 1921, that they left.",
+    ],
+)
+def test_what_is_done_once_or_belongs_to_another_noun_is_no_state(text: str) -> None:
+    relations = {fact.name for fact in read(text_episode(text, Source.DOCUMENT, name="Mills")).facts}
+    assert relations <= {"MENTIONED", "MENTIONED_WITH"}
+
+
+def test_two_letters_before_a_colon_are_no_attribute() -> None:
+    facts = read(text_episode("Mills. Mills are old.\n\nES: la\nOwner: Ida Holm")).facts
+    assert {fact.name for fact in facts} & {"HAS_ES", "HAS_OWNER"} == {"HAS_OWNER"}
