@@ -221,7 +221,7 @@ def _transition(world: World, uuid: str) -> Transition:
 async def retry(world: World) -> None:
     """Retry some items or all."""
     group = world.group()
-    uuids = world.rng.choice((None, [i.episode.uuid for i in world.some(world.items(group), 6)]))
+    uuids = world.rng.choice((None, [i.episode.uuid for i in world.some(world.items(group), 2)]))
 
     async def call(side: Side) -> Comparable:
         return tuple(sorted(await side.store.retry_items(group.group_id, uuids, world.now_ms)))
