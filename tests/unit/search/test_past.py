@@ -228,4 +228,4 @@ def test_the_words_of_when_are_told(question: str, words: str) -> None:
 
 
 def test_what_happened_asks_for_the_past() -> None:
-    assert asks_past("What happened to our Larderbox subscription?")
+    assert asks_past("What happened to our veggie box subscription?")
