@@ -76,7 +76,7 @@ class Memory:
     rng: random.Random
     owners: dict[str, set[str]] = field(default_factory=dict)  # by id; more than one: somebody was told
     by_field: dict[str, list[str]] = field(default_factory=dict)  # ids, whosever
-    tokens: list[str] = field(default_factory=list)  # of pages, whosever
+    tokens: list[str] = field(default_factory=list)  # of pages, and cursors, whosever
     facts: list[FactResult] = field(default_factory=list)  # whosever
     told: list[Told] = field(default_factory=list)
     twins: int = 0  # calls that were repeated with an id that there never was
@@ -90,7 +90,7 @@ class Memory:
                 self.owners.setdefault(found, set()).add(tenant)
         output = getattr(answer, "output", None)
         self.facts.extend(each for each in getattr(output, "facts", ()) if isinstance(each, FactResult))
-        token = getattr(output, "next_page_token", "")
+        token = getattr(output, "next_page_token", "") or getattr(output, "cursor", "")
         if token:
             self.tokens.append(token)
 
@@ -201,6 +201,9 @@ class Tenant:
             else:
                 async for answer in running:
                     answers.append(answer)
+                    if name == "WatchGroup" and answer.output.current:  # else it has no end
+                        running.cancel()
+                        break
         except grpc.aio.AioRpcError as error:
             return answers, error
         return answers, None
@@ -260,6 +263,10 @@ class Wishes:
     def _page(self) -> dict[str, Any]:
         token = [self._rng.choice(self._memory.tokens[-20:])] if self._memory.tokens else []
         return {"page_size": 2} | ({"page_token": token[0]} if token and self._rng.random() < 0.3 else {})
+
+    def _cursor(self) -> dict[str, Any]:
+        tokens = self._memory.tokens[-20:] if self._rng.random() < 0.3 else []
+        return {"cursor": self._rng.choice(tokens)} if tokens else {}
 
     def _center(self) -> dict[str, Any]:
         return {"center_node_uuid": self._uuid} if self._rng.random() < 0.4 else {}
@@ -326,6 +333,7 @@ class Wishes:
             "GetCommunityBuild": {"group_id": group, "build_id": some("build_id")},
             "ListCommunities": {"group_id": group, **self._page()},
             "ListGroups": self._page(),
+            "WatchGroup": {"group_id": group, **self._cursor()},
         }  # fmt: skip
 
     def _changes(self) -> dict[str, dict[str, Any]]:

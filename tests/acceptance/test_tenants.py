@@ -73,7 +73,7 @@ def log() -> Iterator[io.StringIO]:
 async def test_tenants_are_told_nothing_of_each_other(
     operations: int, server: Guarded, log: io.StringIO
 ) -> None:
-    memory = Memory(random.Random(operations))
+    memory = Memory(random.Random(operations + 1))
     clients = {name: server.client(name) for name in TENANTS}
     tenants = [Tenant(name, client, memory) for name, client in clients.items()]
     methods = sorted(METHODS)
