@@ -313,6 +313,8 @@ class Apply(Base):
         halves."""
         try:
             found = await self._transact(partial(self._lock_and_write, changes))
+        except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:  # of the only change
+            return [refused]
         except (StoreRefused, ValueError, TypeError, OverflowError) as error:  # its own group is told, alone
             if len(changes) == 1:
                 return [error]
@@ -333,6 +335,8 @@ class Apply(Base):
             try:
                 unchanged = check(row, delta, guard)
             except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:
+                if len(ordered) == 1:
+                    raise  # nothing stays of it, not even the record of a group that was not there
                 found[delta.group_id] = refused
                 continue
             if unchanged is None:

@@ -47,7 +47,7 @@ _BY_INTENT = {  # a handful of counters; all groups for whoever asks for all gro
     "_GROUPS": {"NodeByLabelScan"},
     "_DEPTH": {"NodeIndexScan"},
     "_FORMER_ENDS": {"DirectedRelationshipTypeScan"},
-    "_FORMER_VALUES": {"DirectedRelationshipTypeScan"},
+    "_FORMER_VALUES": {"DirectedRelationshipTypeScan", "NodeByLabelScan"},
 }
 
 
