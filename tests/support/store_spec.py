@@ -69,6 +69,21 @@ def group(request: pytest.FixtureRequest) -> str:
     return f"{test}-{uuid.uuid4().hex[:12]}"
 
 
+@pytest.fixture(autouse=True)  # where a conftest imports it
+async def nothing_left_behind(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    """Delete what the test's groups hold: a server works on every group of its database, so that what a test
+    leaves unfinished would reach the next."""
+    yield
+    spec: StoreSpec | None = request.node.funcargs.get("store_spec")
+    if spec is None or spec.neo4j is None:
+        return
+    own: str = request.node.funcargs["group"]
+    async with opened(spec) as store:
+        for group_id in await store.group_ids():
+            if group_id.startswith(own):
+                await store.delete_group(group_id, now_ms=0)
+
+
 @asynccontextmanager
 async def opened(spec: StoreSpec) -> AsyncIterator[Store]:
     """The store itself, to look into it while or after servers worked on it. It must have been migrated."""
