@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kgsvc.domain.facts.slots import relation_of
 from kgsvc.domain.model.extraction import ANY, FactType, Ontology
@@ -114,10 +115,11 @@ def compared(new: ComparedFact, before: Sequence[ComparedFact]) -> list[Compared
     latest first, and so are equals. What was announced with a start that moves is added.
     """
     ranked: list[tuple[int, bool, float, ComparedFact]] = []
+    sure = new.sure
     for old in before:
         overlap = _overlap(old, new)
         if (tier := _tier(old, new, overlap)) is not None:
-            ranked.append((tier, not (old.sure & new.sure), -overlap, old))
+            ranked.append((tier, sure.isdisjoint(old.sure), -overlap, old))
     found: list[ComparedFact] = []
     most, room = MOST_OF_JOB if _is_job(new) else MOST, OFFERED_CHARS
     for tier, _, _, old in sorted(ranked, key=lambda each: each[:3]):
@@ -140,13 +142,14 @@ def _companions(
     starts = {old.valid_ms for old in former if old.announced} - {new.valid_ms}
     values = [old.words for old in former if FactKind.FUNCTIONAL is old.kind is new.kind]
     figures = {word for words in values for word in words - new.words if word.isdigit()}
+    moved = starts if new.valid_ms is not None else set[int | None]()
+    if not moved and not figures:
+        return []
+    lasting = (old for old in before if old.kind is not FactKind.EVENT)
+    near = (old for old in lasting if not new.sources.isdisjoint(old.sources | old.targets))
+    changing = (old for old in near if (old.announced and old.valid_ms in moved) or old.words & figures)
     numbers = {old.number for old in found}
-    others = (old for old in before if old.number not in numbers and old.kind is not FactKind.EVENT)
-    near = (old for old in others if (old.sources | old.targets) & new.sources)
-    dated = new.valid_ms is not None
-    return [
-        old for old in near if (dated and old.announced and old.valid_ms in starts) or old.words & figures
-    ][:COMPANIONS]
+    return list(islice((old for old in changing if old.number not in numbers), COMPANIONS))
 
 
 def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
@@ -158,8 +161,8 @@ def _tier(old: ComparedFact, new: ComparedFact, overlap: float) -> int | None:
         return 0
     if old.relation == new.relation and old.sources & new.sources:
         return 1
-    one_place = not _is_job(new) and FactKind.EVENT not in (old.kind, new.kind)
-    if old.relation == new.relation and old.targets & new.targets and one_place:
+    lasting = FactKind.EVENT not in (old.kind, new.kind)
+    if old.relation == new.relation and old.targets & new.targets and lasting and not _is_job(new):
         return 2
     return _tier_of_neighbours(old, new, overlap)
 
@@ -184,7 +187,7 @@ def _tier_of_neighbours(old: ComparedFact, new: ComparedFact, overlap: float) ->
         if _hangs_on(old, new):
             return 1
         in_place = bool(old.sources & new.sources) and _takes_its_place(new, old)
-        with_job = _is_job(new) and _goes_with_a_job(old, new)
+        with_job = _goes_with_a_job(old, new) and _is_job(new)
         over = may_end and bool((old.sources | old.targets) & new.sources) and not old.is_property
         if in_place or with_job or over:
             return 3
@@ -203,8 +206,9 @@ def _may_end(new: ComparedFact) -> bool:
 def _hangs_on(old: ComparedFact, new: ComparedFact) -> bool:
     """Whether `new` tells of the end of a relation whose target is named in `old`: the role at a firm that
     somebody leaves, the way to a lesson that is given up."""
-    named = new.about & frozenset(tokens(old.text))
-    return bool(new.polarity is Polarity.ENDS and named and (old.sources | old.targets) & new.sources)
+    if new.polarity is not Polarity.ENDS or new.sources.isdisjoint(old.sources | old.targets):
+        return False
+    return not new.about.isdisjoint(tokens(old.text))
 
 
 def _is_job(new: ComparedFact) -> bool:
