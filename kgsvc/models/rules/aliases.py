@@ -1,4 +1,4 @@
-"""Further names that a sentence defines: "call me Gus", "Harbour Union (HCU)", "EX-07, known as Bob"."""
+"""Further names that a sentence defines: "call me Gus", "Harbour Union (HCU)", "MX-40, known as Bob"."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ _WORD = r"[A-Z][\w'’&-]{0,30}"
 _FULL = rf"(?P<full>{_WORD}(?: (?:of |and |for |the )?{_WORD}){{0,5}})"
 _BRACKETED = re.compile(rf"\b(?:The )?{_FULL} \([\"“]?(?P<alias>[A-Z][A-Za-z&]{{1,9}})[\"”]?\)")
 _KNOWN_AS = r"(?:also |better |commonly |otherwise )?(?:known as|a\.?k\.?a\.?|nicknamed)"
-_THEY_CALL = r"(?:which|whom|who) (?:\w{1,20} ){1,4}calls?"
-_CALLED = re.compile(rf"\b(?:The )?{_FULL}(?:,| \() ?(?:{_KNOWN_AS}|{_THEY_CALL}) {_ALIAS}")
+_THEY_CALL = r"(?P<they>(?:which|whom|who) (?:\w{1,20} ){1,4}calls?)"
+_CALLED = re.compile(  # "the Book of St. John (a.k.a. X)" tells of the book
+    rf"(?<!of )(?<!\. )\b(?:The )?{_FULL}(?:,| \() ?(?:{_KNOWN_AS}|{_THEY_CALL}) {_ALIAS}"
+)
 
 
 def read_aliases(scene: Scene, sentence: str) -> None:
@@ -36,7 +38,10 @@ def read_aliases(scene: Scene, sentence: str) -> None:
             _add(scene, alias, scene.speaker, sentence)
     for match in (*_CALLED.finditer(sentence), *_BRACKETED.finditer(sentence)):
         initials = "".join(word[0] for word in match["full"].split() if word[0].isupper())
-        if match.re is _CALLED or match["alias"].upper() == initials:
+        # in a text "his God, whom they call X" names a kind of thing; "which the depot calls X" names one
+        kind = scene.speaker is None and {"they", "we"} & set((match.groupdict().get("they") or "").split())
+        called = match.re is _CALLED and not kind
+        if called or match["alias"].upper() == initials:
             _add(scene, match["alias"], scene.found(match["full"]), sentence)
 
 

@@ -29,6 +29,12 @@ _ALSO = re.compile(
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
 )
+# Around a claim of a text that nobody speaks: somebody else says so, or a work or legend tells it.
+_ELSEWHERE = word_set(
+    "if unless according said says saying claimed claims told allegedly reportedly legend tradition myth film"
+    " movie novel episode season play scene story series"
+)
+_QUOTES = ('"', "“", "”")
 _GOVERNED = (";", ".", "!", ":", "(", "—", "–", "so", "but")  # what stands behind is no longer "I think that"
 _LIKING = word_set("like love need want play prefer")
 _STARTS = word_set("I we he she it they you i've there that my our and so")
@@ -108,7 +114,16 @@ class Claims:
     def _sure(self, offset: int, believed: int = 0) -> bool:
         """Whether nothing before a place of the line makes it unsure what is said there."""
         first = self.line.at(offset)
-        return _UNSURE.isdisjoint(self.marks[max(believed, self._behind(_GOVERNED, first)) : first])
+        start = max(believed, self._behind(_GOVERNED, first))
+        return _UNSURE.isdisjoint(self.marks[start:first])
+
+    def _plain(self, first: int, after: int) -> bool:
+        """Whether a text that nobody speaks says so itself, not a quotation, a source or a work in it."""
+        around = (*self.marks[self._behind(_GOVERNED, first) : first], *self.marks[after:])
+        quoted = sum(mark in _QUOTES for mark in self.marks[:first]) % 2
+        whole = self.marks[0] in _QUOTES and self.marks[-1] in _QUOTES  # a text that is one JSON string
+        plain = _ELSEWHERE.isdisjoint(around) and (whole or not quoted)
+        return plain or self.scene.speaker is not None
 
     # whether a match is to be believed
 
@@ -133,7 +148,8 @@ class Claims:
         name_last = bool(groups.get("o") or groups.get("p")) and is_mark(self.marks[after - 1])
         if name_last and behind and behind not in BEHIND and behind[:1] not in "TA":
             return False
-        return behind != "or"
+        key = behind == "in" and any(len(mark) == 1 for mark in self.marks[after + 1 : after + 2])
+        return behind != "or" and not key  # "the Mass in C"
 
     def _behind(self, marks: tuple[str, ...], at: int) -> int:
         """Where the part of the sentence begins that the last of `marks` before a place opens."""
@@ -149,7 +165,7 @@ class Claims:
         if any(first < each.after and each.first < after for each in found):
             return None
         believed = max((each.after for each in found), default=0)
-        sure = self._sure(match.start(), believed) and _agrees(match)
+        sure = self._sure(match.start(), believed) and self._plain(first, after) and _agrees(match)
         subject = self._subject(match, first, found) if sure else None
         if subject is None:
             return None
@@ -221,7 +237,7 @@ class Claims:
         if claim.how == "value":
             yield from self._value(claim, match, who, times, tense)
             return
-        for target in self._targets(claim, match):
+        for target in self._targets(claim, match, who):
             if target is who:
                 continue
             ends = (who, target) if claim.source == "s" else (target, who)
@@ -230,12 +246,12 @@ class Claims:
             if timed:
                 yield timed
 
-    def _targets(self, claim: Claim, match: re.Match[str]) -> Iterator[NodeDraft]:
+    def _targets(self, claim: Claim, match: re.Match[str], who: NodeDraft) -> Iterator[NodeDraft]:
         group, groups = claim.target if claim.target != "s" else claim.source, match.groupdict()
         if group in "pq" and not groups.get(group):
             return
         if group == "np":
-            yield from self._things(match, claim.relation)
+            yield from self._things(match, claim.relation, who)
             return
         text = groups.get(group) or groups.get(f"{group}2") or ""
         more = groups.get("more") or groups.get("more2") or ""
@@ -244,13 +260,15 @@ class Claims:
             if draft is not None:
                 yield draft
 
-    def _things(self, match: re.Match[str], relation: str) -> Iterator[NodeDraft]:
+    def _things(self, match: re.Match[str], relation: str, who: NodeDraft) -> Iterator[NodeDraft]:
         kind = "Requirement" if relation == "NEEDS" else "Preference"
         kind = "Topic" if relation in ("PLAYS", "ALLERGIC_TO") else kind
         first, second = match["np"], match.groupdict().get("np2")
         behind = match.string[match.end() :].lstrip()[:1]
         cut = behind.isalpha() or (behind == "," and " " in first)  # "going on trips", "mixing milk, eggs"
         doing = first.split(" ")[0].endswith("ing") and (second or cut)
+        if self.scene.speaker is None and who.type != "Person" and not is_mark(first, "N"):
+            return  # "the board wants a larger role"
         if doing or not _NO_THINGS.isdisjoint(first.split(" ")):
             return
         listed = second and second not in _NO_THINGS and not second.endswith("ing")
@@ -277,9 +295,14 @@ class Claims:
         if joined and target.type == "Organization" and target.name.lower().split()[-1] not in _GROUPS:
             kind = FactKind.FUNCTIONAL
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
-        elif joined and (target.type in ("Location", "Person") or target.name.lower() in en.PLACES):
-            return None
-        if not all(map(_is_of, (source, target), claim.types)):
+        elif joined:
+            place = target.type in ("Location", "Person") or target.name.lower() in en.PLACES
+            written = claim.how != "state" and self.scene.speaker is None  # "left Messina"
+            if place or (written and target.type == "Entity"):
+                return None
+        by = " by " in match[0] and claim.how == "begin"  # "is hired by Henry Dahl"
+        vague = target.type == "Entity" and self.scene.speaker is None and by
+        if vague or not all(map(_is_of, (source, target), claim.types)):
             return None
         if claim.relation == "LIVES_IN" and groups.get("s") == "we" and target.type == "Entity":
             return None  # "we moved to Trello"
@@ -301,6 +324,8 @@ class Claims:
             return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
         if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
             if target.type not in ("Organization", "Entity") or source.type not in ("Person", "Entity"):
+                return None
+            if role in ("student", "pupil", "graduate"):
                 return None
             target.specify("Organization")
             source.specify("Person")
@@ -338,12 +363,13 @@ class Claims:
     def _value(
         self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
     ) -> Iterator[Drafted]:
-        value = match["value"]
-        if tense.negated or tense.over:
+        value, groups = match["value"], match.groupdict()
+        if tense.negated or tense.over or (self.scene.speaker is None and not self._is_value(match)):
             return
         others = [name for name in self.line.names if name is not None and name is not who]
-        target = others[0] if others and claim.relation != "VALUE" else who
-        relation, groups = claim.relation, match.groupdict()
+        spoken = self.scene.speaker is not None and claim.relation != "VALUE"
+        target = others[0] if others and spoken else who
+        relation = claim.relation
         if relation == "VALUE":
             attribute = groups.get("attribute") or f"{groups['thing']}_price"
             what = [word for word in attribute.split(" ") if word not in ("date", "day")]
@@ -362,6 +388,18 @@ class Claims:
             return
         when = begins(when_told, now, ahead)
         yield Drafted(relation, claim.kind, who, target, valid_ms=now if when is None else when)
+
+    def _is_value(self, match: re.Match[str]) -> bool:
+        """Whether what a text says of an attribute is its value: not so "a guide to Python on XP: 7 minutes"
+        and "increased 50 per cent"."""
+        groups = match.groupdict()
+        what = self.line.at(match.start("attribute")) if groups.get("attribute") else 0
+        value = self.line.at(match.start("value"))
+        grown = groups.get("changed") or groups.get("moved")
+        share = self.line.words(value, value + 1).endswith(("%", "cent", "percent"))
+        by = share and self.marks[value - 1] != "to" and bool(grown)
+        some = self.marks[: self.line.at(match.start())][-1:] == ["of"]  # "eight of its outlets"
+        return not (by or some) and (not what or self.line.words(what, what + 1).islower())
 
 
 def _agrees(match: re.Match[str]) -> bool:
@@ -383,9 +421,11 @@ def _agrees(match: re.Match[str]) -> bool:
 
 def _is_of(draft: NodeDraft, kinds: str) -> bool:
     """Whether it is of one of these kinds, or after "!" of none. What is of no known kind may be of any but
-    after "="; a place only if it is written like one."""
+    after "="; a place or person only if it is written like one."""
     if kinds[:1] in ("!", "="):
         return (draft.type in kinds[1:].split("/")) is (kinds[0] == "=")
     if draft.type == "Entity" and kinds == "Location":
         return all(word[1:].islower() for word in re.split("[ -]", draft.name))
+    if draft.type == "Entity" and kinds == "Person":
+        return not (draft.name.isupper() or any(map(str.isdigit, draft.name)))
     return not kinds or draft.type in ("Entity", *kinds.split("/"))

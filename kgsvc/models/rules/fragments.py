@@ -18,6 +18,7 @@ _OUTSIDE = re.compile(  # code, addresses, and what refers to another place of t
 )
 _NO_PROSE = re.compile(  # references, a table of contents, and code that nothing marks as such
     r"^\^|\b\d{1,3} \d{1,2}\.\d[\d.]* [A-Z]"
+    r"|[a-z.], \d{1,3}(?: \(note\))?, \d{1,3}\b(?! [a-z])"  # an index
     r"|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
 )
 _BORDERS = (";", "|", "•", "·")

@@ -28,6 +28,8 @@ _IDENTIFIER = re.compile(  # a variable, a path, a format, a unit, several of a 
     r"_|[./]\w*[A-Z]|/[a-z]|^[A-Z]+\d+[A-Z]|\+\w|^[A-Z]+(?:-[A-Z]{3,})+$|-[a-z]+$"
     r"|[a-z]\.\d+$|^[A-Z](?:\.\d+)+$|^YY|^[KMG]i?B$|Hz$|^[A-Z]{2,}s$"
 )
+_NUMBER = re.compile(r"\d{1,5}|\d{1,3}(?:\.\d{1,3}){1,2}")
+_JOINED = re.compile(r"[a-z]{2}/[A-Z][a-z]")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?")
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
 _SHOUTED = 5  # letters from which on a word in capitals may be no abbreviation; from 7 on it is none
@@ -143,14 +145,16 @@ class _Finder:
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
         joined = any(word.low in _CONNECTORS or word.low == "for" for word in words)  # "House of Commons"
-        if self.strict and (self._shouts(words) or (all(map(self._is_term, words)) and not joined)):
+        terms = all(self._is_term(word) or word.text[0].isdigit() for word in words)  # "Vol 1" too
+        if self.strict and (self._shouts(words) or (terms and not joined)):
             return len(words) > 1 and words[0].low != "project" and en.type_of(low) != "Entity"
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
 
     def _is_two(self, first: int, after: int) -> bool:
-        """Whether two names stand side by side: "in Mutual Care Holm wrote", "Help Center/Safety Office"."""
+        """Whether two names stand side by side: "in Mutual Care Holm wrote", "Help Center/Safety Office"; or
+        the label of a picture and its sentence, "Ann Holm Ann is"."""
         *title, last = words = self.words[first:after]
-        if any(word.low.partition("/")[0] in en.ORGANISATION_WORDS for word in words if "/" in word.text):
+        if last.low == words[0].low or any(_JOINED.search(word.text) for word in words):
             return True
         form = en.FORMS.get(self._low(after))
         told = first > 0 and self.words[first - 1].low in en.PREPOSITIONS and form is not None and form.past
@@ -229,7 +233,8 @@ class _Finder:
             return True
         if low in en.VAGUE or en.FORMS.get(low) is not None or (self.strict and self._is_usual(at, low)):
             return False
-        alone = (text.isupper() and len(text) > 2) or (self._acts(at + 1) and f"^{low}" not in self.ordinary)
+        verb = at + 2 if _NUMBER.fullmatch(self._low(at + 1)) else at + 1  # "Apollo 11 was"
+        alone = (text.isupper() and len(text) > 2) or (self._acts(verb) and f"^{low}" not in self.ordinary)
         return self._capital(at + 1) or (alone and not self._is_word(low))
 
     def _is_usual(self, at: int, low: str) -> bool:
@@ -294,11 +299,14 @@ class _Finder:
 
     def _joined(self, first: int, at: int) -> int:
         """As `_continues`, for a word in lower case: no heading runs on into its sentence ("The Police The
-        Swedish police"), and "for" joins terms alone ("Common Code for Information Exchange")."""
+        Swedish police"), and "for" joins terms alone ("Common Code for Information Exchange"), or follows an
+        organisation ("Foundation for Mills")."""
         word, last = self.words[at], self.words[at - 1]
         if word.low == "for":
-            terms = self.strict and at - first > 1 and self._capital(at + 1) and self._is_term(last)
-            return 2 if terms and self._is_term(self.words[at + 1]) else 0
+            if not self.strict or not self._capital(at + 1):
+                return 0
+            terms = at - first > 1 and self._is_term(last) and self._is_term(self.words[at + 1])
+            return 2 if terms or (at - first == 1 and last.low in en.ORGANISATION_WORDS) else 0
         heading = self.strict and word.text == "The" and last.capital
         return 0 if heading or (word.low == "of" and self._is_person(first, at)) else self._connected(at)
 
@@ -374,12 +382,14 @@ class _Finder:
         return 0
 
     def _numbered(self, at: int) -> bool:
-        """ "iPhone 15", "Fallout 4", but not "Bob 3 apples" nor a year."""
+        """ "iPhone 15", "RFC 9110", "Python 3.4", but not "Bob 3 apples" nor a year."""
         text, following = self.words[at].text, self._low(at + 1)
-        if not text.isdigit() or len(text) > 3:
+        long = len(text) > 3 and "." not in text and not self.words[at - 1].text.isupper()
+        if long or _NUMBER.fullmatch(text) is None:
             return False
         form = en.FORMS.get(following)
-        joins = following in en.PREPOSITIONS | en.BE | en.CONJUNCTIONS or bool(form and form.third)
+        joins = following in en.PREPOSITIONS | en.AUXILIARIES | en.CONJUNCTIONS
+        joins = joins or bool(form and (form.third or form.past))
         return joins or not (following.isalnum() or following == "%")
 
     def _text(self, first: int, after: int) -> str:

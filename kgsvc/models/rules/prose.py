@@ -14,10 +14,8 @@ from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.aliases import read_aliases
-from kgsvc.models.rules.articles import told_of
 from kgsvc.models.rules.claims import Claims, Found
 from kgsvc.models.rules.marking import Line, is_mark, mark
-from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, foreign_nouns, read_foreign
 from kgsvc.models.rules.speakers import Cast
@@ -129,8 +127,6 @@ class _Reader:
     def _english(self, sentence: str) -> None:
         line = mark(sentence, self.scene, self.cast.known, self.ordinary, self.cast.titles)
         asked = sentence.rstrip("\"')” ").endswith("?")
-        if not asked and self._field(line):
-            return
         claims = Claims(line, self.scene)
         clauses = [] if asked else claims.found()
         if clauses:
@@ -162,8 +158,6 @@ class _Reader:
             for drafted, words in corrected(line, self.scene, self.told or self.said_before()):
                 self._add(drafted, words)
                 self.scene.replies_to = ""  # the claim tells what is corrected
-        for drafted, words in () if asked else told_of(line, self.scene):
-            self._add(drafted, words)
 
     def _says_more(self, line: Line, each: Found) -> bool:
         """Whether words stand behind an end, which would hang on a closed fact alone."""
@@ -206,24 +200,6 @@ class _Reader:
             each.polarity,
         )
         self.scene.add(edge)
-
-    _FIELD = re.compile(r"([A-Z][A-Za-z]{2,20}(?: [A-Za-z]{1,20}){0,2}):\s+(\S+(?: \S+){0,4})\Z")
-
-    def _field(self, line: Line) -> bool:
-        """The fact of a line such as "Owner: Maria Lopez"; False if it is none, or there is no title."""
-        scene, match = self.scene, self._FIELD.match(line.sentence)
-        if match is None or scene.subject is None or scene.speaker is not None:
-            return False
-        key, value = match[1].lower(), match[2].rstrip(" .")
-        if key.split(" ", 1)[0] in en.STOP or not value:
-            return False
-        named = next((draft for draft in line.names if draft is not None and draft.name == value), None)
-        target = named or scene.node(value, "Value")
-        if target is None or target is scene.subject:
-            return False
-        draft = Drafted(screaming(f"HAS_{key}"), FactKind.FUNCTIONAL, scene.subject, target)
-        self._add(draft._replace(valid_ms=scene.reference_ms), f"{scene.subject.name}'s {key} is {value}.")
-        return True
 
     # words as they were said
 

@@ -41,7 +41,8 @@ USES state >!Person/Location/Event: use | begins: switch to | ends: stop using
 ACQUIRED event Organization>Organization: acquire
 FOUNDED event Person>!Person/Location: found; co-found
 MET event Person>Person: meet; meet with
-VISITED event Person>!Person: visit; go to; travel to; fly to
+VISITED event Person>!Person: visit
+VISITED event Person>=Location/Event: go to; travel to; fly to
 DIRECTED event Person>!Person/Location/Organization: direct
 WROTE event Person>!Person/Location/Organization: write
 """
@@ -49,10 +50,15 @@ _ADVERBS = (
     "part-time full-time now also still currently already just finally actually really only both always"
     " recently officially"
 )
-_ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|[a-z]{{2,12}}ly) )*"
+# Adverbs that leave an assertion what it is; "nearly" and "allegedly" do not.
+_UNPLAIN = (
+    "usual near hard bare alleged supposed reported apparent probab possib presumab purported potential"
+)
+_LY = rf"(?!{_UNPLAIN.replace(' ', '|')})[a-z]{{2,12}}ly"
+_ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|{_LY}) )*"
 _AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
-    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|(?!usual)[a-z]{{2,12}}ly) ){{0,6}})"
+    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|{_LY}) ){{0,6}})"
 )
 _BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 _NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
@@ -70,7 +76,10 @@ _ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
 _START = rf"(?:{_SUBJECT} |{_ELIDED})"
 _OBJECT = r"(?:the |our |my |a |an |that )?(?:project |team )?(?P<o>N\d+)"
 _OBJECT += r"(?P<more>(?: , N\d+){0,5}(?:(?: ,)? and N\d+)?)"
-_ROLE = rf"(?P<role>(?:(?!and |the )[a-z][a-z-]{{1,14}} ){{0,3}}(?:{alternatives(ROLES)}))"
+# "the former head of", "a vice president of": somebody else is head or president.
+_LESS = "former late then future acting vice deputy assistant associate honorary onetime founding"
+_LESS = f"and the {_LESS}".replace(" ", " |")
+_ROLE = rf"(?P<role>(?:(?!{_LESS} )[a-z][a-z-]{{1,14}} ){{0,3}}(?:{alternatives(ROLES)}))"
 _THING = (
     r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 )

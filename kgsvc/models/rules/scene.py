@@ -141,6 +141,9 @@ class Scene:
     def _person(self, other: frozenset[str]) -> NodeDraft | None:
         if self.subject is not None and self.subject.type == "Person" and _given(self.subject) not in other:
             return self.subject
+        named = {d.ref for _, d in self._recent if d.type in ("Person", "Entity")}
+        if self.speaker is None and len(named) > 1:
+            return None  # a book tells of more people than the one named last
         cast = (self.speaker, self.listener)
         near = [(n, d) for n, d in self._recent if self.sentence - n <= 1 and d not in cast]
         fitting = [(n, d) for n, d in near if _given(d) not in other]

@@ -194,7 +194,12 @@ def _names_of(kind: str, episodes: Iterable[Episode]) -> Iterator[str]:
 def _full_names(body: str) -> list[str]:
     """People's names of several words, as far as they begin with a given name."""
     found = (match[0] for match in _FULL_NAME.finditer(body))
-    return [name for name in dict.fromkeys(found) if en.type_of(name) == "Person"]
+    return [name for name in dict.fromkeys(found) if en.type_of(name) == "Person" and _is_one(name.split())]
+
+
+def _is_one(words: Sequence[str]) -> bool:
+    """Not the label of a picture and the sentence behind it, "Ann Holm Ann is"."""
+    return words[0] != words[-1]
 
 
 def short_names(full: Iterable[str]) -> dict[str, str]:

@@ -63,6 +63,8 @@ _END = re.compile(
     r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
 )
 _ABBREVIATIONS = listed("abbreviations", word_set)
+_INITIALS = re.compile(r"(?:[a-z]\.){1,3}[a-z]")  # of "W.J. Reddin"
+_NO_INITIALS = word_set("a.m p.m u.s u.k u.s.a u.n e.u d.c b.c a.d")
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
 _NUMBERED = re.compile(r"\d{1,2}")
@@ -116,7 +118,9 @@ def _continues(text: str, start: int, match: re.Match[str]) -> bool:
     word = before[0].lower() if before else ""
     if text[match.start() - len(word) - 1 : match.start() - len(word)] == "\n" and _NUMBERED.fullmatch(word):
         return True
-    if len(match[0]) == 1 and (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")):
+    initial = len(word) == 1 and word.isalpha() and word != "i"
+    initial = initial or (_INITIALS.fullmatch(word) is not None and word not in _NO_INITIALS)
+    if len(match[0]) == 1 and (word in _ABBREVIATIONS or initial):
         return True
     opened = text.rfind("(", max(start, match.start() - _BRACKETS), match.start())
     return opened > text.rfind(")", start, match.start())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
-from kgsvc.domain.model.graph import FactKind, Source
+from kgsvc.domain.model.graph import Source
 from tests.unit.models_rules.support import NOW, read, text_episode
 
 DIRECTOR = (
@@ -17,11 +15,6 @@ FILM = (
     "Night Boat (2013 film). Night Boat is a 2013 Australian action film directed by Ana Torv and starring "
     "Tim Pocock. It was released in Romania on 24 August 1972. The film was written by Lena Park."
 )
-NOTE = (
-    "# Project Atlas\n\nOwner: Maria Lopez\nStatus: active\n\nThe project migrates billing to Kubernetes. "
-    "Tom Baker works on the API. It depends on Vault."
-)
-
 _CODE = "Common Signal Code for Information Exchange"
 
 
@@ -33,48 +26,10 @@ def test_what_claims_nothing_is_kept_about_the_subject_with_its_words() -> None:
     assert kept == DIRECTOR.removeprefix("Ana Torv. ")
 
 
-def test_births_and_deaths_stand_beside_the_words_with_their_days() -> None:
-    found = read(text_episode(DIRECTOR))
-    born, died = found.fact("BORN_ON"), found.fact("DIED_ON")
-    assert born.fact == "The Danish film director and screenwriter Ana Torv was born on 2 November 1932."
-    assert (born.source, born.target, born.kind) == ("Ana Torv", "Ana Torv", FactKind.EVENT)
-    assert died.valid_ms == int(datetime(1987, 10, 21, tzinfo=UTC).timestamp() * 1000)
-
-
-@pytest.mark.parametrize(
-    ("text", "triples"),
-    [
-        (
-            "The Man of the House. The Man of the House is a 1995 film directed by Jack Hill.",
-            {("DIRECTED", "Jack Hill", "The Man of the House")},
-        ),
-        (
-            "Far Away. Far Away (German: Weit) is a 1931 film written by Lena Park and directed by Ana Torv.",
-            {("WROTE", "Lena Park", "Far Away"), ("DIRECTED", "Ana Torv", "Far Away")},
-        ),
-        ("Salt Road. Salt Road is a 1950 film based on a novel written by Lena Park.", set()),
-        ("Salt Road. Salt Road is a film about Ann Lee, who was married to Bo Dean.", set()),
-        ("Ed Hall (born 1966 in Oslo) is a Norwegian painter.", {("BORN_IN", "Ed Hall", "Oslo")}),
-        (
-            "Bright Press is a literary press founded in 2001 by Ann Lee.",
-            {("FOUNDED", "Ann Lee", "Bright Press")},
-        ),
-    ],
-)
-def test_an_article_says_several_things_of_its_subject(text: str, triples: set[tuple[str, str, str]]) -> None:
-    told = {each for each in read(text_episode(text)).triples if not each[0].startswith("MENTIONED")}
-    assert {each for each in told if each[0] not in ("BORN_ON", "DIED_ON")} == triples
-
-
 def test_a_title_is_an_entity_and_its_short_form_means_it() -> None:
     found = read(text_episode(FILM))
     title = "Night Boat (2013 film)"
     assert found.types[title] == "Work"
-    assert {
-        ("DIRECTED", "Ana Torv", title),
-        ("STARS_IN", "Tim Pocock", title),
-        ("WROTE", "Lena Park", title),
-    } <= found.triples
     assert "Night Boat" not in found.types
 
 
@@ -83,13 +38,6 @@ def test_no_word_of_an_article_is_lost() -> None:
     assert set(FILM.split()) <= set(
         kept.replace("Night Boat (2013 film):", "Night Boat (2013 film).").split()
     )
-
-
-def test_fields_of_a_note_are_facts_about_its_subject() -> None:
-    found = read(text_episode(NOTE))
-    owner = found.fact("HAS_OWNER")
-    assert (owner.triple, owner.kind) == (("HAS_OWNER", "Project Atlas", "Maria Lopez"), FactKind.FUNCTIONAL)
-    assert found.fact("HAS_STATUS").fact == "Project Atlas's status is active."
 
 
 @pytest.mark.parametrize(
@@ -263,6 +211,11 @@ def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None
         ("Nobody knew why, but in Mutual Care Holm wrote of mutual care.", {"Holm"}),
         ("It was sold by the company Computer Help Center/Virus Rescue Center.", set()),
         ("It stands for the Common Signal Code for Information Exchange, as they say.", {_CODE}),
+        ("They were steered by Ida Holm/Ole Lund/Anna Dahl on the river.", {"Anna Dahl"}),
+        ("It is told by the Foundation for Mill Workers.", {"Foundation for Mill Workers"}),
+        ("Ida Holm Ida is the keeper of the mill in Bergen.", {"Bergen", "Ida"}),
+        ("It was told by M.K. Holm in Bergen.", {"M.K. Holm", "Bergen"}),
+        ("Holm, 190, 191. Lund V. Life of Dahl, 19 (note), 77 (note). It was so.", set()),
         ("She won the Service Award for Best Report in May.", {"Service Award for Best Report"}),
         ("They asked the Ministry of Trade and Ida Holm for help.", {"Ministry of Trade", "Ida Holm"}),
         ("The Police The Swedish police have an expert.", set()),
@@ -288,6 +241,47 @@ def test_what_is_done_once_or_belongs_to_another_noun_is_no_state(text: str) -> 
     assert relations <= {"MENTIONED", "MENTIONED_WITH"}
 
 
-def test_two_letters_before_a_colon_are_no_attribute() -> None:
-    facts = read(text_episode("Mills. Mills are old.\n\nES: la\nOwner: Ida Holm")).facts
-    assert {fact.name for fact in facts} & {"HAS_ES", "HAS_OWNER"} == {"HAS_OWNER"}
+@pytest.mark.parametrize(
+    "text",
+    [
+        "According to Ida Holm, Ole Lund founded Alder Works.",
+        'Nobody asked. "Ole Lund founded Alder Works," said Ida Holm.',
+        "Ole Lund founded Alder Works in 1900, if Ida Holm is right.",
+        "Ole Lund allegedly founded Alder Works.",
+        "Ole Lund nearly joined Alder Works.",
+        "In the film, Ole Lund marries Ida Holm.",
+        "Ole Lund is a former editor of Mill Notes.",
+        "Ole Lund is vice president of Alder Works.",
+        "ALW went to the Mill Court to get an injunction.",
+        "Ole Lund left Alder with a large fleet.",
+        "The board of ALW wants a larger role, and ALW needs a new mill.",
+        "Mills. Mills are old. In ten years the population of Alder increased 50 per cent.",
+        "Ida Holm and Ole Lund met Anna Dahl. At last he went to Oslo.",
+        "Ole Lund was married to a Dwarf, the daughter of a king, so runs the old Norse legend.",
+        "Ole Lund wrote the Mass in C for him.",
+        "The prints for the Book of the Mill of St. Ole (a.k.a. Wheel) are good.",
+        "Every one has his peculiar Dwarf, whom they call Ole.",
+        "Ole Lund was a student at Alder and left it in 1975.",
+        "Ole Lund is hired by Henrik Dahl to mend the mill.",
+        "The trial at eight of Alder Works's outlets has been extended for a second time, until May.",
+        "Ole Lund will be at Alder College for Millcon 30 on Saturday.",
+        "Mills. A guide to mills is at Mill Python on Alder: 7 minutes.",
+    ],
+)
+def test_what_a_text_does_not_plainly_assert_is_no_relation(text: str) -> None:
+    relations = {fact.name for fact in read(text_episode(text, Source.DOCUMENT, name="Notes")).facts}
+    assert relations <= {"MENTIONED", "MENTIONED_WITH"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("RFC 9110 was written by Ida Holm.", {"RFC 9110", "Ida Holm"}),
+        ("Apollo 11 landed near Bergen.", {"Apollo 11", "Bergen"}),
+        ("It runs on Mill 3.4 and on Kestrel 10 in Bergen.", {"Mill 3.4", "Kestrel 10", "Bergen"}),
+        ("It was seen by Ida Holm in Section 3 and in Vol 1 of it.", {"Ida Holm"}),
+    ],
+)
+def test_a_number_belongs_to_the_name_before_it(text: str, names: set[str]) -> None:
+    found = read(text_episode(f"{text} It was left so.", Source.DOCUMENT, name="Notes"))
+    assert set(found.types) == {"Notes"} | names
