@@ -22,7 +22,7 @@ RESULTS := bench/results
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo serve test test-neo4j test-all mutants bench plots lint format proto proto-check \
-	proto-breaking clients-proto clients-proto-check client-python clients requirements
+	proto-breaking clients-proto clients-proto-check go-module client-python clients requirements
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | \
@@ -118,6 +118,13 @@ clients-proto: $(VENV)/.dev clients/typescript/node_modules ## Regenerate the Go
 clients-proto-check: clients-proto ## Fail when the committed client stubs differ from the contract
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
 	test -z "$$(git ls-files --others --exclude-standard -- $(CLIENT_STUBS))"
+
+# Go imports name the module they are in: its path stands in each.
+go-module: ## Give the Go module another path: MODULE=github.com/...
+	@test -n '$(MODULE)' || { echo 'name the path with MODULE=...' >&2; exit 1; }
+	old=$$(sed -n 's/^module //p' clients/go/go.mod) && \
+		git grep -lF "$$old" -- clients Makefile | grep -v '^clients/go/kgsvc/' | xargs sed -i "s#$$old#$(MODULE)#g"
+	@$(MAKE) --no-print-directory clients-proto
 
 client-python: $(VENV)/.dev ## Build the wheel of the client for Python
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir clients/python/dist clients/python

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	kgsvcv1 "kgsvc/clients/go/kgsvc/v1"
+	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
 const group = "example-go"
