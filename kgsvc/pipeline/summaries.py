@@ -8,10 +8,18 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from kgsvc.domain.errors import LeaseLost, ModelUnavailable, RevisionChanged, ServiceError, StepError
+from kgsvc.domain.errors import (
+    LeaseLost,
+    ModelUnavailable,
+    Overloaded,
+    RevisionChanged,
+    ServiceError,
+    StepError,
+)
 from kgsvc.domain.facts.summary import (
     KEPT,
     SOURCES,
@@ -87,6 +95,7 @@ _GROUPS = 1_000  # that wait; what is more is asked for again later
 _WAITING = 64  # entities and items of each
 _DEADLINE_S = 300.0  # of a call and its writing: extractions may stand before it in the model's queue
 _AFTER_OUTAGE_S = 10.0
+_OUTAGES = 6  # in a row that a group waits through; then it is asked for again with its next change
 _TRIES = 6  # writes that the pipeline's may overtake
 _PAUSE_S = 0.05
 
@@ -98,6 +107,7 @@ class _Waiting:
     epoch: int
     entities: dict[str, None] = field(default_factory=dict)
     items: dict[str, None] = field(default_factory=dict)
+    outages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +132,21 @@ class WriteTurn:
 
 
 class Rewriter:
-    """Has summaries rewritten that are due."""
+    """Has summaries rewritten that are due; after an outage a worker rests for `rest_s` seconds."""
 
-    def __init__(self, store: SummaryStore, writer: SummaryWriter, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self,
+        store: SummaryStore,
+        writer: SummaryWriter,
+        clock: Clock,
+        rng: random.Random,
+        rest_s: float = _AFTER_OUTAGE_S,
+    ) -> None:
         self._store = store
         self._writer = writer
         self._clock = clock
         self._rng = rng
+        self._rest_s = rest_s
         self._waiting: dict[str, _Waiting] = {}
         self._something = asyncio.Event()
         self._turns: WeakValueDictionary[str, WriteTurn] = WeakValueDictionary()
@@ -140,14 +158,20 @@ class Rewriter:
     def offer(self, written: GraphDelta, epoch: int) -> None:
         """Queue the entities of an applied delta whose summaries are due for rewriting. Never waits."""
         due = [entity.uuid for entity in written.entities if is_due(entity)]
-        if not due or (written.group_id not in self._waiting and len(self._waiting) >= _GROUPS):
-            return
-        waiting = self._waiting.get(written.group_id)
+        if due:
+            self._queue(written.group_id, epoch, due, written.requires_items)
+
+    def _queue(self, group_id: str, epoch: int, due: Iterable[str], items: Iterable[str]) -> _Waiting | None:
+        """What waits of the group, with these; None where too many groups wait."""
+        waiting = self._waiting.get(group_id)
+        if waiting is None and len(self._waiting) >= _GROUPS:
+            return None
         if waiting is None or waiting.epoch != epoch:
-            waiting = self._waiting[written.group_id] = _Waiting(epoch)
+            waiting = self._waiting[group_id] = _Waiting(epoch)
         _add(waiting.entities, due)
-        _add(waiting.items, written.requires_items)
+        _add(waiting.items, items)
         self._something.set()
+        return waiting
 
     async def run(self) -> None:
         """Rewrite until cancelled."""
@@ -169,11 +193,20 @@ class Rewriter:
                 log.warning(
                     "summaries were not rewritten: %s", type(error).__name__, extra={"group_id": group_id}
                 )
-                await asyncio.sleep(_AFTER_OUTAGE_S)
+                self._put_back(group_id, waiting)
+                await asyncio.sleep(self._rest_s)
+
+    def _put_back(self, group_id: str, failed: _Waiting) -> None:
+        """Behind the others: an outage takes no summary from a group that nothing new is told of."""
+        now = self._waiting.get(group_id)
+        if failed.outages + 1 < _OUTAGES and (now is None or now.epoch == failed.epoch):
+            again = self._queue(group_id, failed.epoch, failed.entities, failed.items)
+            if again is not None:
+                again.outages = failed.outages + 1
 
     async def rewrite(self, group_id: str, epoch: int, uuids: Sequence[str], items: Sequence[str]) -> None:
         """Rewrite the summaries of those of these entities that are due, some a call; count the cost for the
-        items. Raises ModelUnavailable, StoreUnavailable, TimeoutError."""
+        items. Raises ModelUnavailable, Overloaded, StoreUnavailable, TimeoutError."""
         for start in range(0, len(uuids), ENTITIES):
             async with asyncio.timeout(_DEADLINE_S):
                 await self._rewrite_some(group_id, epoch, uuids[start : start + ENTITIES], items)
@@ -234,6 +267,9 @@ class Rewriter:
             except LeaseLost:  # the group was deleted
                 pass
             return
+        raise Overloaded(
+            f"the group changed under {_TRIES} rewritings in a row", int(_AFTER_OUTAGE_S * 1_000)
+        )
 
     async def _written(
         self, group_id: str, epoch: int, drafts: Sequence[_Draft], spent: Mapping[str, Usage]
@@ -260,6 +296,6 @@ class Rewriter:
         )
 
 
-def _add(known: dict[str, None], more: Sequence[str]) -> None:
-    for each in more[: _WAITING - len(known)]:
+def _add(known: dict[str, None], more: Iterable[str]) -> None:
+    for each in islice(more, _WAITING - len(known)):
         known[each] = None

@@ -283,6 +283,31 @@ async def test_after_an_outage_a_worker_rests(running: Rewriting) -> None:
     assert len(running.writer.asked) == AT_ONCE
 
 
+@pytest.mark.parametrize(
+    ("outages", "words"), [(1, "Ann likes very"), (5, "Ann likes very"), (6, "Ann likes thing")]
+)
+async def test_an_outage_takes_no_summary_from_a_group_without_news(
+    bench: Rewriting, outages: int, words: str
+) -> None:
+    rewriter = Rewriter(bench.store, bench.writer, CLOCK, random.Random(7), rest_s=0)
+    bench.committer = Committer(bench.store, None, CLOCK, rewriter=rewriter)
+    bench.writer.error = ModelUnavailable("down")
+
+    async def until_up() -> None:
+        if len(bench.writer.asked) > outages:
+            bench.writer.error = None
+
+    bench.writer.meanwhile = until_up
+    await bench.commit(says(*range(12)))
+    task = asyncio.create_task(rewriter.run())
+    for _ in range(500):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert (await bench.entity()).summary.startswith(words)
+    assert len(bench.writer.asked) == min(outages + 1, 6)
+
+
 async def test_the_pipeline_and_the_rewriter_take_turns(running: Rewriting) -> None:
     released, wanted, written = asyncio.Event(), asyncio.Event(), running.written()
 
