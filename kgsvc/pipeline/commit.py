@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError
+from kgsvc.domain.errors import LeaseLost, Overloaded, RevisionChanged, StepError, StoreUnavailable
 from kgsvc.domain.facts.plan import plan, statements_of
 from kgsvc.domain.facts.statements import SlotStatement
 from kgsvc.domain.limits import Limits
@@ -127,11 +127,17 @@ class Committer:
             except RevisionChanged:
                 names = None
                 continue
-            if self._rewriter is not None:
-                self._rewriter.offer(delta, lease.epoch)
+            except StoreUnavailable:  # the answer alone may be lost
+                self._offer(delta, lease)
+                raise
+            self._offer(delta, lease)
             return
         # Nothing is wrong with the items: no attempt is counted against them.
         raise Overloaded(f"the group changed under {_TRIES} plans in a row", _RETRY_AFTER_MS)
+
+    def _offer(self, written: GraphDelta, lease: Lease) -> None:
+        if self._rewriter is not None:
+            self._rewriter.offer(written, lease.epoch)
 
     async def _read(self, lease: Lease, batch: _Batch) -> NameView:
         """The entities that the batch may mean. Raises LeaseLost."""
