@@ -117,6 +117,7 @@ class Committer:
         rewrites = turn.rewrites
         # A model may be asked now, not while the rewriter waits for its turn.
         names: NameView | None = await self._decide(lease, batch, await self._read(lease, batch))
+        delta: GraphDelta | None = None
         for _ in range(_TRIES):
             try:
                 async with turn.lock:
@@ -127,7 +128,7 @@ class Committer:
             except RevisionChanged:
                 names = None
                 continue
-            except StoreUnavailable:  # the answer alone may be lost
+            except StoreUnavailable:  # what was written may only lack its answer
                 self._offer(delta, lease)
                 raise
             self._offer(delta, lease)
@@ -135,8 +136,8 @@ class Committer:
         # Nothing is wrong with the items: no attempt is counted against them.
         raise Overloaded(f"the group changed under {_TRIES} plans in a row", _RETRY_AFTER_MS)
 
-    def _offer(self, written: GraphDelta, lease: Lease) -> None:
-        if self._rewriter is not None:
+    def _offer(self, written: GraphDelta | None, lease: Lease) -> None:
+        if self._rewriter is not None and written is not None:
             self._rewriter.offer(written, lease.epoch)
 
     async def _read(self, lease: Lease, batch: _Batch) -> NameView:

@@ -199,13 +199,12 @@ class Service:
         return self._stderr.read_text(errors="replace")
 
     def said(self, last: int = 4_000) -> str:
-        """The end of what it printed, for failure messages."""
-        parts = [
-            f"--- {path.name} ---\n{path.read_text(errors='replace')[-last:]}"
-            for path in (self._stdout, self._stderr)
-            if path.exists()
-        ]
-        return "\n".join(parts)
+        """Its last warnings and the end of what it printed, for failure messages."""
+        printed = {p.name: p.read_text(errors="replace") for p in (self._stdout, self._stderr) if p.exists()}
+        lines = [line for text in printed.values() for line in text.splitlines()]
+        warned = [line for line in lines if '"level": "WARNING"' in line or '"level": "ERROR"' in line]
+        parts = {"warnings": "\n".join(warned), **printed}
+        return "\n".join(f"--- {name} ---\n{text[-last:]}" for name, text in parts.items())
 
     @contextmanager
     def noting(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ import pytest
 from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.entities import EntityInput, add_entity_node
 from kgsvc.commands.facts import delete_fact
-from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged
+from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, RevisionChanged, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import Entity
@@ -216,6 +216,21 @@ async def test_after_an_outage_the_next_fact_asks_again(bench: Rewriting) -> Non
     await bench.commit(says(12))
     await bench.settle()
     assert (await bench.entity()).summary == tells("Ann", 13)
+
+
+async def test_a_change_whose_answer_was_lost_is_rewritten_too(bench: Rewriting) -> None:
+    apply = bench.store.apply
+
+    async def lost(delta: GraphDelta, guard: Guard) -> GroupHead:
+        await apply(delta, guard)
+        raise StoreUnavailable("the answer was lost")
+
+    bench.store.apply = lost  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailable):
+        await bench.commit(says(*range(12)))
+    bench.store.apply = apply  # type: ignore[method-assign]
+    await bench.settle()
+    assert (await bench.entity()).summary == tells("Ann", 12)
 
 
 async def test_nothing_is_written_to_a_group_that_was_deleted(bench: Rewriting) -> None:
