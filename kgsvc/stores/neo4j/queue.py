@@ -12,7 +12,7 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.receipts import RELEASE_GROUP, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.receipts import COUNTED_LOCKED, RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
 
@@ -256,7 +256,9 @@ _START: LiteralString = """
     }
     """
 
-_SAVE: LiteralString = "<LEASED_GROUP>" + WRITE_TRANSITIONS + SETTLE_TRANSITIONS + "RETURN g.epoch"
+_SAVE: LiteralString = (
+    "<LEASED_GROUP>" + COUNTED_LOCKED + WRITE_TRANSITIONS + SETTLE_TRANSITIONS + "RETURN g.epoch"
+)
 
 # Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
 _PREVIOUS: LiteralString = """
