@@ -271,7 +271,7 @@ class Dispatcher(Generic[L]):
 
     async def _claim(self, offers: Sequence[Offer]) -> int:
         free = self._kind.at_once - len(self._held)
-        able = [offer for offer in offers if self._lapses.may_claim(offer)][: max(0, free)]
+        able = [offer for offer in offers if self._may_claim(offer)][: max(0, free)]
         if self._draining or not able:
             return 0
         works = [offer.work for offer in able]
@@ -284,6 +284,10 @@ class Dispatcher(Generic[L]):
                 task = asyncio.create_task(self._serve(offer, lease))
                 self._held[offer.key] = _Held(lease, task)
         return claimed
+
+    def _may_claim(self, offer: Offer) -> bool:
+        """What this process holds without knowing, too: the answer to a claim or a release was lost."""
+        return offer.owner_id == self._owner_id or self._lapses.may_claim(offer)
 
     async def _serve(self, offer: Offer, lease: L) -> None:
         turn = 0

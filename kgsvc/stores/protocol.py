@@ -78,8 +78,10 @@ class QueueStore(Protocol):
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =
-        token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had an owner,
-        its started items become suspect. Items of an older epoch end, shown as DELETED (group_deleted)."""
+        token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had another
+        owner, its started items become suspect; those of a lease of the same owner, of which the answer was
+        lost, are unmarked as by `release`: no process died. Items of an older epoch end, shown as DELETED
+        (group_deleted)."""
 
     async def begin(
         self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int

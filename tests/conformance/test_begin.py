@@ -133,6 +133,18 @@ async def test_what_was_started_by_a_claim_is_suspect_after_a_crash(g: Scratch) 
     assert {item.state for item in await g.items()} == {ItemState.ACCEPTED}
 
 
+async def test_a_claim_whose_answer_was_lost_makes_no_suspects(g: Scratch) -> None:
+    """The same owner claims again, and its items are started by the new lease."""
+    await g.accepted(*g.episodes(2, step=1))
+    (lost,) = await _begin(g, await _seen(g))
+    (again,) = await _begin(g, await _seen(g))
+    assert [(item.episode.uuid, item.suspect) for item in present(again).items] == [
+        ("e0", False),
+        ("e1", False),
+    ]
+    assert present(again).lease.token == present(lost).lease.token + 1
+
+
 async def test_a_commit_can_give_the_lease_up(g: Scratch) -> None:
     """The group is free with it, as after `release`: for the next, not for its old owner."""
     await g.accepted(*g.episodes(3, step=1))

@@ -158,7 +158,9 @@ class ModelQueue(ModelIntake):
         now = _work(group)
         if (now.owner_token, now.owner_id, now.renewals) != (seen.owner_token, seen.owner_id, seen.renewals):
             return None
-        if group.owner_id is not None:
+        if group.owner_id == owner_id:
+            group.give_up()
+        elif group.owner_id is not None:
             for item in group.items.values():
                 item.suspect |= item.started
                 item.started = False

@@ -116,7 +116,9 @@ def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> 
     if not rows:
         return None
     gid, token, epoch = rows[0]
-    if seen.owner_id is not None:
+    if seen.owner_id == owner_id:
+        _unmark(db, gid)
+    elif seen.owner_id is not None:
         db.execute("UPDATE items SET started = 0, suspect = 1 WHERE gid = ? AND started > 0", (gid,))
     return Lease(seen.group_id, owner_id, token, epoch)
 

@@ -132,9 +132,13 @@ _CLAIM: LiteralString = """
     SET g.owner_token = $p.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH g
     CALL (g) {
-        UNWIND CASE WHEN $p.owner_id IS NULL THEN [] ELSE [1] END AS lapsed
+        WITH g WHERE $p.owner_id <> $p.by
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
         SET i.suspect = true, i.started = null
+    }
+    CALL (g) {
+        WITH g WHERE $p.owner_id = $p.by
+        <UNMARK>
     }
     RETURN g.epoch, EXISTS {
         MATCH (i:KgPending)
@@ -155,10 +159,14 @@ _BEGIN: LiteralString = """
     SET g.owner_token = work.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH work, g
     CALL (work, g) {
-        UNWIND CASE WHEN work.owner_id IS NULL THEN [] ELSE [1] END AS lapsed
+        WITH work, g WHERE work.owner_id <> $p.by
         MATCH (i:KgPending)
         WHERE i.group_id = g.group_id AND i.started IS NOT NULL AND i.started <> work.owner_token + 1
         SET i.suspect = true, i.started = null
+    }
+    CALL (work, g) {
+        WITH g WHERE work.owner_id = $p.by
+        <UNMARK>
     }
     WITH g
     CALL (g) {
