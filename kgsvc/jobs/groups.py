@@ -170,6 +170,7 @@ class GroupRunner(Generic[P]):
         self._jobs = jobs
         self._lease = claimed.lease
         self._claimed = list(claimed.items)  # started, not begun
+        self._more = claimed.more
         self._ahead: deque[_Begun[P]] = deque()
         self._in_flight: set[str] = set()
         self._exhausted = False
@@ -226,10 +227,12 @@ class GroupRunner(Generic[P]):
 
     async def _start(self) -> list[QueuedItem]:
         items, self._claimed = self._claimed, []
+        more, self._more = self._more, False
         if not items:
             items = await self._started()
-        # A short batch means that nothing else is due; a suspect runs with nothing of its group beside it.
-        self._exhausted = len(items) < self._jobs.settings.micro_batch
+        # A short batch means that nothing else is due, unless a claim of many groups had no room for long
+        # texts; a suspect runs with nothing of its group beside it.
+        self._exhausted = len(items) < self._jobs.settings.micro_batch and not more
         self._all_begun = self._exhausted and not any(item.suspect for item in items)
         return await self._without_crashers(items)
 

@@ -87,9 +87,9 @@ class QueueStore(Protocol):
         self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
     ) -> list[Claimed | None]:
         """`claim` each of these groups, all in one transaction, and start their due items as `start_items`
-        does: at most `limit` of a group, and of bodies about its equal share of `max_bytes`. A group of which
-        a suspect is due comes without items: `start_items` begins that one alone. One result a group, in
-        order; None: somebody was faster."""
+        does: at most `limit` of a group, and of bodies about its equal share of `max_bytes`; whether more are
+        due that did not fit into these is told. A group of which a suspect is due comes without items:
+        `start_items` begins that one alone. One result a group, in order; None: somebody was faster."""
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""

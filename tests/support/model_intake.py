@@ -179,7 +179,8 @@ class ModelQueue(ModelIntake):
             due = [item for item in self.peek(each.group_id).items.values() if item.due(now_ms)]
             if lease is not None and not any(item.suspect for item in due):
                 items = await self.start_items(lease, now_ms, limit, max_bytes // len(seen), ())
-            taken.append(None if lease is None else Claimed(lease, tuple(items)))
+            more = bool(items) and len(items) < min(limit, len(due))
+            taken.append(None if lease is None else Claimed(lease, tuple(items), more))
         return taken
 
     def _held(self, lease: Lease) -> Group:

@@ -182,7 +182,8 @@ _BEGIN: LiteralString = """
         WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $p.limit
         RETURN collect(i) AS due
     }
-    WITH g, due[..<FITTING>] AS due
+    WITH g, due, <FITTING> AS fitting
+    WITH g, due[..fitting] AS due, fitting < size(due) AS more
     CALL (g, due) {
         UNWIND due AS i
         MATCH (e:Episodic {uuid: i.uuid, group_id: g.group_id, epoch: g.epoch})
@@ -191,7 +192,7 @@ _BEGIN: LiteralString = """
         WITH i, e
         RETURN collect([<QUEUED>, <EPISODE>]) AS items
     }
-    RETURN g.group_id, g.epoch, coalesce(g.ontology_rev, 0), items, EXISTS {
+    RETURN g.group_id, g.epoch, coalesce(g.ontology_rev, 0), items, more, EXISTS {
         MATCH (i:KgPending)
         WHERE i.group_id = g.group_id AND i.epoch < g.epoch AND i.reference_ms IS NOT NULL
             AND i.uuid IS NOT NULL
@@ -353,11 +354,11 @@ class Queue(Base):
         )
         tokens = {each.group_id: each.owner_token + 1 for each in seen}
         taken: dict[str, Claimed] = {}
-        for group_id, epoch, ontology, items, stale in rows:
+        for group_id, epoch, ontology, items, more, stale in rows:
             if stale:
                 await self._end_stale(group_id, epoch, now_ms)
             lease = Lease(group_id, owner_id, tokens[group_id], epoch)
-            taken[group_id] = Claimed(lease, _readable(items, ontology))
+            taken[group_id] = Claimed(lease, _readable(items, ontology), more)
         return [taken.get(each.group_id) for each in seen]
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
