@@ -32,7 +32,7 @@ class QueueSettings:
     batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
     groups_at_once: int = 32  # groups that one process works on at the same time
-    batches_a_turn: int = 8  # then a group makes room if others wait
+    batches_a_turn: int = 1  # then a group makes room if others wait for a place
     attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500
     backoff_cap_ms: int = 60_000
