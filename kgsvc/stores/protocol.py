@@ -329,6 +329,10 @@ class AdminStore(Protocol):
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
 
+    async def busiest_groups(self, limit: int) -> list[str]:
+        """The groups that were changed most often, at most so many, the busiest first, then by group_id. The
+        record that stays of a deleted one may be among them."""
+
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
         """The first `limit` of these groups from `first` on and before `end`, by code points. What is read
         grows with what they hold, and is indexes alone."""
