@@ -218,7 +218,9 @@ async def _start_server(
     stack.push_async_callback(server.stop)
     _background(stack, search.sweep(), "files of search indexes")
     if settings.retrieval.warm_groups:
-        _background(stack, _warm(core, search), "groups that are loaded at the start")
+        _background(
+            stack, _warm(core, search, settings.retrieval.warm_groups), "groups that are loaded at the start"
+        )
     return address
 
 
@@ -253,9 +255,9 @@ async def _audit(settings: Settings, stack: AsyncExitStack) -> Audit | None:
     return audit
 
 
-async def _warm(core: Core, search: Engine) -> None:
+async def _warm(core: Core, search: Engine, count: int) -> None:
     try:
-        group_ids = await core.store.group_ids()
+        group_ids = await core.store.busiest_groups(count)
     except ServiceError as error:
         log.warning("groups were not loaded at the start: %s", error)
     else:
