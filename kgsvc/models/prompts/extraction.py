@@ -133,7 +133,7 @@ _EDGE_RULES = """
   moment; else state, as where two stand side by side (a second job).
 - "polarity": asserts: it holds, held or will hold. ends: it stopped or will stop (left, resigned, sold, given
   up: no event beside it). denies: it does not hold, was a mistake, or will not begin after all. With ends and
-  denies "name" is the relation that stopped or is denied (WORKS_AT).
+  denies "name" is the relation that stopped or is denied (WORKS_AT), and "fact" says so: "Al is not with X."
 - Cancelled or called off (a trip, a contract, a subscription): ends for what stops, and the event: CANCELLED,
   "The trip to Lisbon was called off."
 - A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
@@ -182,7 +182,8 @@ n1 Tom Weber, n2 Corvid, n3 Marlow, n4 Atlas
 n1 WORKS_AT n2, ends, 2025-09-12: "Tom Weber left Corvid on 12 September 2025."
 n1 WORKS_AT n3, functional, 2025-10-01: "Tom Weber works at Marlow from 1 October 2025."
 n4 HAS_DEADLINE n4, functional, 2025-09-15: "Atlas is due on 14 March 2026."
-"Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies
+"Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies:
+"The fair is not in Cologne."
 """,
     Source.TEXT: """\
 # This episode is a text
