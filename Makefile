@@ -12,7 +12,7 @@ WITH_BUF := PATH="$(BIN):$$PATH"
 # Type stubs that the generator writes for contract files without services.
 EMPTY_STUBS := kgsvc/v1/documents_pb2_grpc.pyi kgsvc/v1/envelope_pb2_grpc.pyi kgsvc/v1/types_pb2_grpc.pyi
 STUBS := kgsvc/v1 clients/python/kgsvc_client
-CLIENT_STUBS := clients/go/kgsvc clients/typescript/src/gen
+CLIENT_STUBS := clients/go/kgsvc/v1 clients/typescript/src/gen
 # What the contract must stay compatible with.
 AGAINST ?= .git\#branch=main
 SOURCES := kgsvc tests bench scripts clients/python/kgsvc_client clients/python/scenarios.py clients/python/bench
@@ -123,7 +123,7 @@ clients-proto-check: clients-proto ## Fail when the committed client stubs diffe
 go-module: ## Give the Go module another path: MODULE=github.com/...
 	@test -n '$(MODULE)' || { echo 'name the path with MODULE=...' >&2; exit 1; }
 	old=$$(sed -n 's/^module //p' clients/go/go.mod) && \
-		git grep -lF "$$old" -- clients Makefile | grep -v '^clients/go/kgsvc/' | xargs sed -i "s#$$old#$(MODULE)#g"
+		git grep -lF "$$old" -- clients Makefile | grep -v '^clients/go/kgsvc/v1/' | xargs sed -i "s#$$old#$(MODULE)#g"
 	@$(MAKE) --no-print-directory clients-proto
 
 client-python: $(VENV)/.dev ## Build the wheel of the client for Python

@@ -1,0 +1,211 @@
+// Where the service is, and who calls.
+
+package kgsvc
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"iter"
+	mathrand "math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+
+	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
+)
+
+const (
+	defaultAddress = "127.0.0.1:50051"
+	defaultTimeout = 30 * time.Second
+	waitTimeout    = 10 * time.Minute
+	mebibyte       = 1024 * 1024
+)
+
+var loopback = []string{"127.", "localhost:", "[::1]:", "unix:"}
+
+// Options say where the service is and who calls. What is left out is read from KGSVC_SERVER, KGSVC_TOKEN,
+// KGSVC_TLS_CA, KGSVC_TLS_CERT, KGSVC_TLS_KEY and KGSVC_TLS_NAME.
+type Options struct {
+	Server      string // host:port; 127.0.0.1:50051 by default
+	Token       string
+	TLS         bool              // with the usual authorities; a file below implies it
+	TLSCA       string            // PEM file to trust instead of the usual authorities
+	TLSCert     string            // PEM file of the caller's own certificate, and
+	TLSKey      string            // of its key
+	TLSName     string            // in the service's certificate, where that is not the address
+	Timeout     time.Duration     // of a call with all its attempts; 30 s by default
+	DialOptions []grpc.DialOption // more for gRPC, such as OpenTelemetry's stats handler
+}
+
+// Client is a service, reached over one connection that goroutines share.
+type Client struct {
+	address    string
+	metadata   []string
+	timeout    time.Duration
+	connection *grpc.ClientConn
+	ingestion  kgsvcv1.IngestionServiceClient
+	retrieval  kgsvcv1.RetrievalServiceClient
+	admin      kgsvcv1.AdminServiceClient
+	now        func() time.Time
+	chance     func() float64
+	newID      func() string
+}
+
+// NewClient returns a client that connects with its first call; nil is the environment's.
+func NewClient(options *Options) (*Client, error) {
+	given := orDefault(options).fromEnvironment()
+	transport, err := given.credentials()
+	if err != nil {
+		return nil, err
+	}
+	client := &Client{
+		address:  given.Server,
+		metadata: []string{"kgsvc-errors", "status"},
+		timeout:  cmp.Or(given.Timeout, defaultTimeout),
+		now:      time.Now,
+		chance:   mathrand.Float64,
+		newID:    rand.Text,
+	}
+	if given.Token != "" {
+		client.metadata = append(client.metadata, "authorization", "Bearer "+given.Token)
+	}
+	client.connection, err = grpc.NewClient(given.Server, append(client.dialOptions(transport), given.DialOptions...)...)
+	if err != nil {
+		return nil, err
+	}
+	client.ingestion = kgsvcv1.NewIngestionServiceClient(client.connection)
+	client.retrieval = kgsvcv1.NewRetrievalServiceClient(client.connection)
+	client.admin = kgsvcv1.NewAdminServiceClient(client.connection)
+	return client, nil
+}
+
+// Group returns the memory of a tenant.
+func (c *Client) Group(id string) *Group { return &Group{ID: id, client: c} }
+
+// Close ends the connection and all calls.
+func (c *Client) Close() error { return c.connection.Close() }
+
+// Connection is for the stubs of kgsvc/v1, where this client has no word for what they do; calls over it carry
+// the token.
+func (c *Client) Connection() *grpc.ClientConn { return c.connection }
+
+// Health tells what the service runs on.
+func (c *Client) Health(ctx context.Context) (*Health, error) {
+	answer, err := call(ctx, c, c.admin.Healthcheck, &kgsvcv1.HealthcheckRequest{RequestId: c.id()})
+	if err != nil {
+		return nil, err
+	}
+	found := answer.GetOutput()
+	return &Health{found.GetStatus(), found.GetVersion(), int(found.GetContractRevision()), found.GetStore()}, nil
+}
+
+// Groups lists the groups that the caller may read.
+func (c *Client) Groups(ctx context.Context) iter.Seq2[GroupSize, error] {
+	return pages(func(token *string) ([]GroupSize, string, error) {
+		answer, err := call(ctx, c, c.admin.ListGroups, &kgsvcv1.ListGroupsRequest{
+			RequestId: c.id(), Input: &kgsvcv1.ListGroupsInput{PageToken: token}})
+		return each(answer.GetOutput().GetGroups(), groupSizeOf), answer.GetOutput().GetNextPageToken(), err
+	})
+}
+
+func (o Options) fromEnvironment() Options {
+	o.Server = cmp.Or(o.Server, os.Getenv("KGSVC_SERVER"), defaultAddress)
+	o.Token = cmp.Or(o.Token, os.Getenv("KGSVC_TOKEN"))
+	o.TLSCA = cmp.Or(o.TLSCA, os.Getenv("KGSVC_TLS_CA"))
+	o.TLSCert = cmp.Or(o.TLSCert, os.Getenv("KGSVC_TLS_CERT"))
+	o.TLSKey = cmp.Or(o.TLSKey, os.Getenv("KGSVC_TLS_KEY"))
+	o.TLSName = cmp.Or(o.TLSName, os.Getenv("KGSVC_TLS_NAME"))
+	return o
+}
+
+func (o Options) credentials() (credentials.TransportCredentials, error) {
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return nil, errors.New("TLSCert and TLSKey must be given together")
+	}
+	if !o.TLS && o.TLSCA == "" && o.TLSCert == "" {
+		if o.Token != "" && !o.local() {
+			return nil, fmt.Errorf("the token would travel to %s readable by all: use TLS or TLSCA", o.Server)
+		}
+		return insecure.NewCredentials(), nil
+	}
+	config := &tls.Config{ServerName: o.TLSName, MinVersion: tls.VersionTLS12}
+	if o.TLSCA != "" {
+		pem, err := os.ReadFile(o.TLSCA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", o.TLSCA)
+		}
+	}
+	if o.TLSCert != "" {
+		own, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return credentials.NewTLS(config), nil
+}
+
+func (o Options) local() bool {
+	for _, prefix := range loopback {
+		if strings.HasPrefix(o.Server, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Client) dialOptions(transport credentials.TransportCredentials) []grpc.DialOption {
+	patience := backoff.DefaultConfig
+	patience.BaseDelay, patience.MaxDelay = 100*time.Millisecond, 5*time.Second
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithUserAgent("kgsvc-go/" + Version),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8 * mebibyte)),
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, ask, answer any, on *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+			return invoke(c.outgoing(ctx), method, ask, answer, on, options...)
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, kind *grpc.StreamDesc, on *grpc.ClientConn, method string,
+			open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+			return open(c.outgoing(ctx), kind, on, method, options...)
+		}),
+	}
+}
+
+// outgoing adds what every call says: errors are to come as gRPC statuses; who calls.
+func (c *Client) outgoing(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, c.metadata...)
+}
+
+// id is a new request id.
+func (c *Client) id() *string {
+	made := c.newID()
+	return &made
+}
+
+// orDefault is what a pointer to options means.
+func orDefault[T any](given *T) T {
+	if given == nil {
+		return *new(T)
+	}
+	return *given
+}
