@@ -13,6 +13,7 @@ import (
 	"iter"
 	mathrand "math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,15 +39,13 @@ var loopback = []string{"127.", "localhost:", "[::1]:", "unix:"}
 // Options say where the service is and who calls. What is left out is read from KGSVC_SERVER, KGSVC_TOKEN,
 // KGSVC_TLS_CA, KGSVC_TLS_CERT, KGSVC_TLS_KEY and KGSVC_TLS_NAME.
 type Options struct {
-	Server      string // host:port; 127.0.0.1:50051 by default
-	Token       string
-	TLS         bool              // with the usual authorities; a file below implies it
-	TLSCA       string            // PEM file to trust instead of the usual authorities
-	TLSCert     string            // PEM file of the caller's own certificate, and
-	TLSKey      string            // of its key
-	TLSName     string            // in the service's certificate, where that is not the address
-	Timeout     time.Duration     // of a call with all its attempts; 30 s by default
-	DialOptions []grpc.DialOption // more for gRPC, such as OpenTelemetry's stats handler
+	Server, Token   string            // host:port, 127.0.0.1:50051 by default, and what proves who calls
+	TLS             bool              // with the usual authorities; a file below implies it
+	TLSCA           string            // PEM file to trust instead of the usual authorities
+	TLSCert, TLSKey string            // PEM files of the caller's own certificate and its key
+	TLSName         string            // in the service's certificate, where that is not the address
+	Timeout         time.Duration     // of a call with all its attempts; 30 s by default
+	DialOptions     []grpc.DialOption // more for gRPC, such as OpenTelemetry's stats handler
 }
 
 // Client is a service, reached over one connection that goroutines share.
@@ -102,21 +101,17 @@ func (c *Client) Close() error { return c.connection.Close() }
 func (c *Client) Connection() *grpc.ClientConn { return c.connection }
 
 // Health tells what the service runs on.
-func (c *Client) Health(ctx context.Context) (*Health, error) {
+func (c *Client) Health(ctx context.Context) (*kgsvcv1.HealthcheckOutput, error) {
 	answer, err := call(ctx, c, c.admin.Healthcheck, &kgsvcv1.HealthcheckRequest{RequestId: c.id()})
-	if err != nil {
-		return nil, err
-	}
-	found := answer.GetOutput()
-	return &Health{found.GetStatus(), found.GetVersion(), int(found.GetContractRevision()), found.GetStore()}, nil
+	return answer.GetOutput(), err
 }
 
 // Groups lists the groups that the caller may read.
-func (c *Client) Groups(ctx context.Context) iter.Seq2[GroupSize, error] {
-	return pages(func(token *string) ([]GroupSize, string, error) {
+func (c *Client) Groups(ctx context.Context) iter.Seq2[*kgsvcv1.GroupSummary, error] {
+	return pages(func(token *string) ([]*kgsvcv1.GroupSummary, string, error) {
 		answer, err := call(ctx, c, c.admin.ListGroups, &kgsvcv1.ListGroupsRequest{
 			RequestId: c.id(), Input: &kgsvcv1.ListGroupsInput{PageToken: token}})
-		return each(answer.GetOutput().GetGroups(), groupSizeOf), answer.GetOutput().GetNextPageToken(), err
+		return answer.GetOutput().GetGroups(), answer.GetOutput().GetNextPageToken(), err
 	})
 }
 
@@ -162,12 +157,7 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 }
 
 func (o Options) local() bool {
-	for _, prefix := range loopback {
-		if strings.HasPrefix(o.Server, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(loopback, func(prefix string) bool { return strings.HasPrefix(o.Server, prefix) })
 }
 
 func (c *Client) dialOptions(transport credentials.TransportCredentials) []grpc.DialOption {

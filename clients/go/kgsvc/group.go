@@ -3,6 +3,7 @@
 package kgsvc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,7 @@ func (g *Group) Add(ctx context.Context, items []Addable, options *AddOptions) (
 	if err != nil {
 		return nil, err
 	}
-	key := given.Key
-	if key == "" {
-		key = g.client.newID()
-	}
-	receipt := &Receipt{}
+	key, receipt := cmp.Or(given.Key, g.client.newID()), &Receipt{}
 	switch {
 	case len(messages) > 0 && len(episodes) > 0:
 		return nil, errors.New("messages and notes go in calls of their own, or in Stream")
@@ -79,20 +76,14 @@ func (g *Group) addMessages(ctx context.Context, messages []*kgsvcv1.Message, ke
 	answer, err := call(ctx, g.client, g.client.ingestion.AddMessages, &kgsvcv1.AddMessagesRequest{
 		RequestId: g.client.id(), IdempotencyKey: &key,
 		Input: &kgsvcv1.AddMessagesInput{GroupId: g.ID, Messages: messages}})
-	if err != nil {
-		return nil, err
-	}
-	return receiptOf(answer.GetOutput().GetReceiptId(), answer.GetOutput().GetItems()), nil
+	return &Receipt{ReceiptID(answer.GetOutput().GetReceiptId()), each(answer.GetOutput().GetItems(), acceptedOf)}, err
 }
 
 func (g *Group) addEpisodes(ctx context.Context, items []*kgsvcv1.EpisodeItem, key string) (*Receipt, error) {
 	answer, err := call(ctx, g.client, g.client.ingestion.AddEpisodes, &kgsvcv1.AddEpisodesRequest{
 		RequestId: g.client.id(), IdempotencyKey: &key,
 		Input: &kgsvcv1.AddEpisodesInput{GroupId: g.ID, Items: items}})
-	if err != nil {
-		return nil, err
-	}
-	return receiptOf(answer.GetOutput().GetReceiptId(), answer.GetOutput().GetItems()), nil
+	return &Receipt{ReceiptID(answer.GetOutput().GetReceiptId()), each(answer.GetOutput().GetItems(), acceptedOf)}, err
 }
 
 // Wait waits until all that was added is in the graph, parked or deleted.
@@ -118,13 +109,11 @@ func (g *Group) Wait(ctx context.Context, added Awaitable) (Outcome, error) {
 
 // SearchOptions narrow a search down.
 type SearchOptions struct {
-	Limit         int       // of results
-	Kind          string    // facts by default, or nodes, episodes, communities, chunks
-	AsOf          time.Time // what was true then
-	KnownAsOf     time.Time // what was known then
-	Relations     []string  // such as WORKS_AT
-	Types         []string  // of entities, such as Person
-	ContextTokens int       // also a text of it, to put before a language model; 2,000 for Context
+	Limit            int
+	Kind             string    // facts by default, or nodes, episodes, communities, chunks
+	AsOf, KnownAsOf  time.Time // what was true, and what was known, then
+	Relations, Types []string  // such as WORKS_AT, and of entities, such as Person
+	ContextTokens    int       // also a text of it, to put before a language model; 2,000 for Context
 }
 
 // Search finds what bears on a query.
@@ -143,10 +132,7 @@ func (g *Group) Search(ctx context.Context, query string, options *SearchOptions
 	}
 	answer, err := call(ctx, g.client, g.client.retrieval.SearchGraph,
 		&kgsvcv1.SearchGraphRequest{RequestId: g.client.id(), Input: input})
-	if err != nil {
-		return nil, err
-	}
-	return foundOf(answer.GetOutput()), nil
+	return foundOf(answer.GetOutput()), err
 }
 
 func (g *Group) filters(given SearchOptions) *kgsvcv1.SearchFilters {
@@ -157,9 +143,7 @@ func (g *Group) filters(given SearchOptions) *kgsvcv1.SearchFilters {
 // Context is what is known that bears on a query, as a text to put before a language model.
 func (g *Group) Context(ctx context.Context, query string, options *SearchOptions) (string, error) {
 	given := orDefault(options)
-	if given.ContextTokens == 0 {
-		given.ContextTokens = contextTokens
-	}
+	given.ContextTokens = cmp.Or(given.ContextTokens, contextTokens)
 	found, err := g.Search(ctx, query, &given)
 	if err != nil {
 		return "", err
@@ -169,9 +153,8 @@ func (g *Group) Context(ctx context.Context, query string, options *SearchOption
 
 // AskOptions are those of Ask.
 type AskOptions struct {
-	AsOf      time.Time          // what was true then
-	KnownAsOf time.Time          // what was known then
-	OnPiece   func(piece string) // gets the answer as it is written
+	AsOf, KnownAsOf time.Time          // what was true, and what was known, then
+	OnPiece         func(piece string) // gets the answer as it is written
 }
 
 // Ask answers a question in words, from the memory alone.
@@ -191,20 +174,14 @@ func (g *Group) Ask(ctx context.Context, question string, options *AskOptions) (
 			given.OnPiece(told.GetOutput().GetPiece())
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return answerOf(result), nil
+	return &Answer{result.GetAnswer(), result.GetKnown(), result.GetCitations(), result.GetSourceTexts(), result}, err
 }
 
 // History is a fact with those that it replaced and that replaced it, in the order they were written.
 func (g *Group) History(ctx context.Context, factUUID string) ([]Fact, error) {
 	answer, err := call(ctx, g.client, g.client.retrieval.GetFactHistory, &kgsvcv1.GetFactHistoryRequest{
 		RequestId: g.client.id(), Input: &kgsvcv1.GetFactHistoryInput{Uuid: factUUID, GroupId: &g.ID}})
-	if err != nil {
-		return nil, err
-	}
-	return each(answer.GetOutput().GetFacts(), factOf), nil
+	return each(answer.GetOutput().GetFacts(), factOf), err
 }
 
 // EntityOptions are those of Entity.
@@ -218,12 +195,9 @@ func (g *Group) Entity(ctx context.Context, uuid string, options *EntityOptions)
 		RequestId: g.client.id(),
 		Input: &kgsvcv1.GetEntityNodeInput{
 			Uuid: uuid, GroupId: &g.ID, IncludeExpired: said(orDefault(options).Ended)}})
-	if err != nil {
-		return nil, err
-	}
 	found := answer.GetOutput()
 	return &KnownEntity{entityOf(found.GetNode()), found.GetType(),
-		each(found.GetFacts(), factOf), each(found.GetEpisodes(), episodeOf)}, nil
+		each(found.GetFacts(), factOf), each(found.GetEpisodes(), episodeOf)}, err
 }
 
 // Target names what Forget deletes: one of these.
@@ -238,10 +212,10 @@ type Target struct {
 func (g *Group) Forget(ctx context.Context, target Target) (err error) {
 	c, cascade := g.client, true
 	switch target {
+	case Target{}:
+		fallthrough
 	default:
 		err = errors.New("name one of Episode, Document and Fact, or Everything")
-	case Target{}:
-		err = errors.New("name what to forget")
 	case Target{Episode: target.Episode}:
 		_, err = call(ctx, c, c.admin.DeleteEpisode, &kgsvcv1.DeleteEpisodeRequest{RequestId: c.id(),
 			Input: &kgsvcv1.DeleteEpisodeInput{Uuid: target.Episode, GroupId: &g.ID, Cascade: &cascade}})
@@ -272,19 +246,15 @@ func (g *Group) Items(ctx context.Context, states ...string) iter.Seq2[Item, err
 
 // EpisodesOptions are those of Episodes.
 type EpisodesOptions struct {
-	Last     int // so many; 1,000 by default
-	PageSize int // how many a call fetches
+	Last, PageSize int // how many, 1,000 by default, and how many a call fetches
 }
 
 // Episodes lists the latest texts, the oldest of them first.
 func (g *Group) Episodes(ctx context.Context, options *EpisodesOptions) iter.Seq2[Episode, error] {
 	given := orDefault(options)
-	if given.Last == 0 {
-		given.Last = lastEpisodes
-	}
 	return pages(func(token *string) ([]Episode, string, error) {
 		answer, err := call(ctx, g.client, g.client.retrieval.GetEpisodes, &kgsvcv1.GetEpisodesRequest{
-			RequestId: g.client.id(), Input: &kgsvcv1.GetEpisodesInput{GroupId: g.ID, LastN: said(int32(given.Last)),
+			RequestId: g.client.id(), Input: &kgsvcv1.GetEpisodesInput{GroupId: g.ID, LastN: said(int32(cmp.Or(given.Last, lastEpisodes))),
 				PageSize: said(int32(given.PageSize)), PageToken: token}})
 		return each(answer.GetOutput().GetEpisodes(), episodeOf), answer.GetOutput().GetNextPageToken(), err
 	})

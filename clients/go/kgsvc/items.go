@@ -21,23 +21,17 @@ type Addable interface {
 
 // Message is what somebody said. Name is who it was, Role user (by default), assistant or system.
 type Message struct {
-	Role              string
-	Content           string
-	Name              string
-	Time              time.Time
-	UUID              string
-	SourceDescription string
-	SourceURL         string
+	Role, Content, Name, UUID    string
+	Time                         time.Time
+	SourceDescription, SourceURL string
 }
 
 // Note is a text, or anything else that is JSON, and when what it says was the case.
 type Note struct {
-	Body              any
-	Name              string
-	Time              time.Time
-	UUID              string
-	SourceDescription string
-	SourceURL         string
+	Body                         any
+	Name, UUID                   string
+	Time                         time.Time
+	SourceDescription, SourceURL string
 }
 
 // Text is a note of text alone.
@@ -53,7 +47,7 @@ var (
 		"system":    kgsvcv1.RoleType_ROLE_TYPE_SYSTEM,
 	}
 	silent = []string{"system", "developer", "tool", "function"} // of chats: instructions, and what programs answered
-	spoken = []string{"text", "input_text", "output_text"}       // parts of a content that are text
+	spoken = []any{"text", "input_text", "output_text"}          // parts of a content that are text
 )
 
 // Texts makes notes of texts.
@@ -108,67 +102,46 @@ func (c chat) sent(next func() time.Time) (*kgsvcv1.StreamEpisodesRequest, error
 		return nil, err
 	}
 	var given struct {
-		Role, Name, UUID string
-		Content          json.RawMessage
-		Timestamp        json.RawMessage
+		Role, Name, UUID   string
+		Content, Timestamp any
 	}
-	if err := json.Unmarshal(object, &given); err != nil {
-		return nil, err
+	if json.Unmarshal(object, &given) != nil || given.Role == "" {
+		return nil, fmt.Errorf("%T is no message of a chat, with role and content", c.message)
 	}
-	if given.Role == "" {
-		return nil, fmt.Errorf("%T is no message of a chat: it has no role", c.message)
+	message := Message{Role: given.Role, Content: spokenIn(given.Content), Name: given.Name, UUID: given.UUID}
+	if message.Content == "" || slices.Contains(silent, given.Role) {
+		return nil, nil
 	}
-	content, err := contentOf(given.Content)
-	if err != nil || content == "" || slices.Contains(silent, given.Role) {
-		return nil, err
+	switch at := given.Timestamp.(type) {
+	case string:
+		message.Time, err = time.Parse(time.RFC3339, at)
+	case float64:
+		message.Time = time.UnixMilli(int64(at * 1_000))
 	}
-	at, err := chatTime(given.Timestamp)
 	if err != nil {
 		return nil, err
 	}
-	return Message{Role: given.Role, Content: content, Name: given.Name, Time: at, UUID: given.UUID}.sent(next)
+	return message.sent(next)
 }
 
-// contentOf is the text of a content; of several parts those that are text.
-func contentOf(given json.RawMessage) (string, error) {
-	var text *string
-	if len(given) == 0 || json.Unmarshal(given, &text) == nil {
-		return strings.TrimSpace(deref(text)), nil
-	}
-	var parts []json.RawMessage
-	if err := json.Unmarshal(given, &parts); err != nil {
-		return "", err
-	}
-	var texts []string
-	for _, each := range parts {
-		var part struct{ Type, Text string }
-		if json.Unmarshal(each, &text) == nil {
-			texts = append(texts, deref(text))
-		} else if err := json.Unmarshal(each, &part); err != nil {
-			return "", err
-		} else if slices.Contains(spoken, part.Type) {
-			texts = append(texts, part.Text)
+// spokenIn is the text of a content; of several parts those that are text.
+func spokenIn(content any) string {
+	switch content := content.(type) {
+	case string:
+		return strings.TrimSpace(content)
+	case []any:
+		var texts []string
+		for _, part := range content {
+			if object, is := part.(map[string]any); is && slices.Contains(spoken, object["type"]) {
+				part = object["text"]
+			}
+			if text, is := part.(string); is {
+				texts = append(texts, text)
+			}
 		}
+		return strings.TrimSpace(strings.Join(texts, "\n"))
 	}
-	return strings.TrimSpace(strings.Join(texts, "\n")), nil
-}
-
-// chatTime reads a time as JSON has it: in words, or in seconds since 1970.
-func chatTime(given json.RawMessage) (time.Time, error) {
-	var (
-		at      time.Time
-		seconds float64
-	)
-	if len(given) == 0 || json.Unmarshal(given, &seconds) != nil {
-		if len(given) == 0 {
-			return at, nil
-		}
-		return at, json.Unmarshal(given, &at)
-	}
-	if seconds != 0 {
-		at = time.UnixMilli(int64(seconds * 1_000))
-	}
-	return at, nil
+	return ""
 }
 
 // times tells the time of items that tell none: one millisecond after the other, so that they keep their order.
@@ -204,11 +177,4 @@ func said[T comparable](value T) *T {
 		return nil
 	}
 	return &value
-}
-
-func deref[T any](value *T) T {
-	if value == nil {
-		return *new(T)
-	}
-	return *value
 }

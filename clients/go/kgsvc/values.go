@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
@@ -15,179 +14,122 @@ import (
 
 // Fact is something that is, or was, true of two things.
 type Fact struct {
-	UUID          string              `json:"uuid"`
-	Text          string              `json:"text"`
-	Relation      string              `json:"relation"`
-	Source        string              `json:"source"`
-	Target        string              `json:"target"`
-	SourceUUID    string              `json:"source_uuid"`
-	TargetUUID    string              `json:"target_uuid"`
-	ValidAt       time.Time           `json:"valid_at,omitzero"`   // since when it is true
-	InvalidAt     time.Time           `json:"invalid_at,omitzero"` // since when no longer; zero: still true as far as known
-	CreatedAt     time.Time           `json:"created_at,omitzero"` // since when the service believes it
-	ExpiredAt     time.Time           `json:"expired_at,omitzero"` // since when no longer
-	ExpiredReason string              `json:"expired_reason,omitempty"`
-	Episodes      []string            `json:"episodes"` // that state it
-	Attributes    map[string]any      `json:"attributes,omitempty"`
-	Raw           *kgsvcv1.FactResult `json:"-"` // the message of the contract, with the rest; so of the other types
+	UUID, Text, Relation   string
+	Source, Target         string
+	SourceUUID, TargetUUID string
+	ValidAt, InvalidAt     time.Time // since when it is true, and since when no longer; zero: still, as far as known
+	CreatedAt, ExpiredAt   time.Time // since when the service believes it, and since when no longer
+	ExpiredReason          string
+	Episodes               []string // that state it
+	Attributes             map[string]any
+	Raw                    *kgsvcv1.FactResult // the message of the contract, with the rest; so of the other types
 }
 
-// Episode is a text as it was added.
+// Episode is a text as it was added. Kind is text, json, message or document.
 type Episode struct {
-	UUID              string           `json:"uuid"`
-	Name              string           `json:"name,omitempty"`
-	Body              string           `json:"body"`
-	Kind              string           `json:"kind"` // text, json, message or document
-	ReferenceTime     time.Time        `json:"reference_time,omitzero"`
-	CreatedAt         time.Time        `json:"created_at,omitzero"`
-	SourceDescription string           `json:"source_description,omitempty"`
-	SourceURL         string           `json:"source_url,omitempty"`
-	Raw               *kgsvcv1.Episode `json:"-"`
+	UUID, Name, Body, Kind       string
+	ReferenceTime, CreatedAt     time.Time
+	SourceDescription, SourceURL string
+	Raw                          *kgsvcv1.Episode
 }
 
 // Entity is a thing that facts are about.
 type Entity struct {
-	UUID       string              `json:"uuid"`
-	Name       string              `json:"name"`
-	Summary    string              `json:"summary,omitempty"`
-	Labels     []string            `json:"labels"`
-	Aliases    []string            `json:"aliases"`
-	Attributes map[string]any      `json:"attributes,omitempty"`
-	CreatedAt  time.Time           `json:"created_at,omitzero"`
-	Raw        *kgsvcv1.EntityNode `json:"-"`
+	UUID, Name, Summary string
+	Labels, Aliases     []string
+	Attributes          map[string]any
+	CreatedAt           time.Time
+	Raw                 *kgsvcv1.EntityNode
 }
 
-// KnownEntity is an entity with what is known about it.
+// KnownEntity is an entity with what is known about it, and the latest episodes that name it.
 type KnownEntity struct {
 	Entity
-	Type     string    `json:"type"`
-	Facts    []Fact    `json:"facts"`
-	Episodes []Episode `json:"episodes"` // the latest that name it
+	Type     string
+	Facts    []Fact
+	Episodes []Episode
 }
 
 // Chunk is a part of a document.
 type Chunk struct {
-	UUID       string                   `json:"uuid"`
-	DocumentID string                   `json:"document_id"`
-	Title      string                   `json:"title,omitempty"`
-	Text       string                   `json:"text"`
-	Headings   []string                 `json:"headings"`
-	Page       int                      `json:"page,omitempty"`
-	Raw        *kgsvcv1.ProvenanceChunk `json:"-"`
+	UUID, DocumentID, Title, Text string
+	Headings                      []string
+	Page                          int
+	Raw                           *kgsvcv1.ProvenanceChunk
 }
 
 // Found is what a search found, the best first.
 type Found struct {
-	Facts    []Fact                     `json:"facts"`
-	Entities []Entity                   `json:"entities"`
-	Episodes []Episode                  `json:"episodes"`
-	Chunks   []Chunk                    `json:"chunks"`
-	Context  string                     `json:"context,omitempty"`
-	Raw      *kgsvcv1.SearchGraphOutput `json:"-"`
+	Facts    []Fact
+	Entities []Entity
+	Episodes []Episode
+	Chunks   []Chunk
+	Context  string
+	Raw      *kgsvcv1.SearchGraphOutput
 }
 
-// Citation is what a claim of an answer rests on.
-type Citation struct {
-	Number int    `json:"number"`
-	Kind   string `json:"kind"` // fact, episode, chunk, entity or community
-	UUID   string `json:"uuid"`
-	Text   string `json:"text"`
-}
-
-// Answer is an answer in words.
+// Answer is an answer in words. Known is false where the memory does not hold it.
 type Answer struct {
-	Text      string             `json:"text"`
-	Known     bool               `json:"known"` // false: the memory does not hold the answer
-	Citations []Citation         `json:"citations"`
-	Sources   []string           `json:"sources"`
-	Raw       *kgsvcv1.AskResult `json:"-"`
+	Text      string
+	Known     bool
+	Citations []*kgsvcv1.Citation // what its claims rest on
+	Sources   []string
+	Raw       *kgsvcv1.AskResult
 }
 
-// Item is something on its way into the graph.
+// Item is something on its way into the graph. State is accepted, ..., completed, parked or deleted.
 type Item struct {
-	UUID      string    `json:"uuid"`
-	Name      string    `json:"name,omitempty"`
-	State     string    `json:"state"` // accepted, ..., completed, parked or deleted
-	Attempts  int       `json:"attempts"`
-	Reason    string    `json:"reason,omitempty"`
-	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	UUID, Name, State, Reason string
+	Attempts                  int
+	UpdatedAt                 time.Time
 }
 
-// Outcome is what became of items that were waited for, by uuid.
+// Outcome is what became of items that were waited for, by uuid. One that is parked could not be read, and says why.
 type Outcome map[string]Item
-
-// Parked lists those that could not be read; each says why.
-func (o Outcome) Parked() []Item {
-	var found []Item
-	for _, item := range o {
-		if item.State == "parked" {
-			found = append(found, item)
-		}
-	}
-	return found
-}
 
 // Awaitable is what Wait waits for: a *Receipt, a *Report, an *AddedDocument or a ReceiptID.
 type Awaitable interface{ receipts() []string }
 
-// ReceiptID is the id of a receipt that was kept.
+// ReceiptID is the id of a receipt that was kept; empty: there was nothing to send.
 type ReceiptID string
 
-func (r ReceiptID) receipts() []string { return []string{string(r)} }
-
-// Receipt is what a call added. Without an id: there was nothing to send.
+// Receipt is what a call added.
 type Receipt struct {
-	ID    string         `json:"id"`
-	Items []AcceptedItem `json:"items"`
+	ID    ReceiptID
+	Items []AcceptedItem
 }
 
-func (r *Receipt) receipts() []string {
-	if r.ID == "" {
-		return nil
-	}
-	return []string{r.ID}
-}
-
-// AcceptedItem is one of the items that were added.
+// AcceptedItem is one of the items that were added; a duplicate was there before.
 type AcceptedItem struct {
-	UUID      string `json:"uuid"`
-	Duplicate bool   `json:"duplicate"` // it was there before
-	State     string `json:"state"`
+	UUID, State string
+	Duplicate   bool
 }
 
-// Report is what became of the items of a stream.
+// Report is what became of the items of a stream; duplicates were there before. It has a receipt for each batch that
+// the service stored.
 type Report struct {
-	Stored     int       `json:"stored"`
-	Duplicates int       `json:"duplicates"` // they were there before
-	Refused    []Refusal `json:"refused"`
-	Receipts   []string  `json:"receipts"` // one for each batch that the service stored
+	Stored, Duplicates int
+	Refused            []Refusal
+	Receipts           []string
 }
-
-func (r *Report) receipts() []string { return r.Receipts }
 
 // Refusal is an item of a stream that the service does not take: its number, from 0, and why.
 type Refusal struct {
-	Index   int    `json:"index"`
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
+	Index   int
+	Code    Code
+	Message string
 }
 
-// GroupSize tells how much a group holds.
-type GroupSize struct {
-	ID        string    `json:"id"`
-	Episodes  int       `json:"episodes"`
-	Entities  int       `json:"entities"`
-	Facts     int       `json:"facts"`
-	ChangedAt time.Time `json:"changed_at,omitzero"`
+func (r ReceiptID) receipts() []string {
+	if r == "" {
+		return nil
+	}
+	return []string{string(r)}
 }
 
-// Health tells what the service runs on.
-type Health struct {
-	Status           string `json:"status"`
-	Version          string `json:"version"`
-	ContractRevision int    `json:"contract_revision"`
-	Store            string `json:"store"`
-}
+func (r *Receipt) receipts() []string { return r.ID.receipts() }
+
+func (r *Report) receipts() []string { return r.Receipts }
 
 func factOf(raw *kgsvcv1.FactResult) Fact {
 	return Fact{
@@ -196,7 +138,7 @@ func factOf(raw *kgsvcv1.FactResult) Fact {
 		SourceUUID: raw.GetSourceNodeUuid(), TargetUUID: raw.GetTargetNodeUuid(),
 		ValidAt: timeOf(raw.GetValidAt()), InvalidAt: timeOf(raw.GetInvalidAt()),
 		CreatedAt: timeOf(raw.GetCreatedAt()), ExpiredAt: timeOf(raw.GetExpiredAt()), ExpiredReason: raw.GetExpiredReason(),
-		Episodes: raw.GetEpisodes(), Attributes: objectOf(raw.GetAttributes()), Raw: raw,
+		Episodes: raw.GetEpisodes(), Attributes: raw.GetAttributes().AsMap(), Raw: raw,
 	}
 }
 
@@ -209,15 +151,8 @@ func episodeOf(raw *kgsvcv1.Episode) Episode {
 }
 
 func entityOf(raw *kgsvcv1.EntityNode) Entity {
-	return Entity{
-		UUID: raw.GetUuid(), Name: raw.GetName(), Summary: raw.GetSummary(), Labels: raw.GetLabels(),
-		Aliases: raw.GetAliases(), Attributes: objectOf(raw.GetAttributes()), CreatedAt: timeOf(raw.GetCreatedAt()), Raw: raw,
-	}
-}
-
-func chunkOf(hit *kgsvcv1.ChunkHit) Chunk {
-	raw := hit.GetChunk()
-	return Chunk{raw.GetChunkId(), raw.GetFullDocId(), raw.GetTitle(), raw.GetContent(), raw.GetHeadings(), int(raw.GetPage()), raw}
+	return Entity{raw.GetUuid(), raw.GetName(), raw.GetSummary(), raw.GetLabels(), raw.GetAliases(),
+		raw.GetAttributes().AsMap(), timeOf(raw.GetCreatedAt()), raw}
 }
 
 func foundOf(raw *kgsvcv1.SearchGraphOutput) *Found {
@@ -225,17 +160,12 @@ func foundOf(raw *kgsvcv1.SearchGraphOutput) *Found {
 		Facts:    each(raw.GetFacts(), func(hit *kgsvcv1.FactHit) Fact { return factOf(hit.GetFact()) }),
 		Entities: each(raw.GetNodes(), func(hit *kgsvcv1.NodeHit) Entity { return entityOf(hit.GetNode()) }),
 		Episodes: each(raw.GetEpisodes(), func(hit *kgsvcv1.EpisodeHit) Episode { return episodeOf(hit.GetEpisode()) }),
-		Chunks:   each(raw.GetChunks(), chunkOf),
-		Context:  raw.GetContext(), Raw: raw,
-	}
-}
-
-func answerOf(raw *kgsvcv1.AskResult) *Answer {
-	return &Answer{
-		Text: raw.GetAnswer(), Known: raw.GetKnown(), Sources: raw.GetSourceTexts(), Raw: raw,
-		Citations: each(raw.GetCitations(), func(raw *kgsvcv1.Citation) Citation {
-			return Citation{int(raw.GetNumber()), word("CITATION_KIND_", raw.GetKind()), raw.GetUuid(), raw.GetText()}
+		Chunks: each(raw.GetChunks(), func(hit *kgsvcv1.ChunkHit) Chunk {
+			raw := hit.GetChunk()
+			return Chunk{raw.GetChunkId(), raw.GetFullDocId(), raw.GetTitle(), raw.GetContent(), raw.GetHeadings(),
+				int(raw.GetPage()), raw}
 		}),
+		Context: raw.GetContext(), Raw: raw,
 	}
 }
 
@@ -250,20 +180,13 @@ type processed interface {
 }
 
 func itemOf[T processed](raw T) Item {
-	return Item{raw.GetUuid(), raw.GetName(), stateOf(raw.GetState()), int(raw.GetAttempts()), raw.GetReason(), timeOf(raw.GetUpdatedAt())}
+	return Item{raw.GetUuid(), raw.GetName(), word("ITEM_STATE_", raw.GetState()), raw.GetReason(),
+		int(raw.GetAttempts()), timeOf(raw.GetUpdatedAt())}
 }
 
-func receiptOf(id string, items []*kgsvcv1.AcceptedItem) *Receipt {
-	return &Receipt{id, each(items, func(raw *kgsvcv1.AcceptedItem) AcceptedItem {
-		return AcceptedItem{raw.GetUuid(), raw.GetDuplicate(), stateOf(raw.GetState())}
-	})}
+func acceptedOf(raw *kgsvcv1.AcceptedItem) AcceptedItem {
+	return AcceptedItem{raw.GetUuid(), word("ITEM_STATE_", raw.GetState()), raw.GetDuplicate()}
 }
-
-func groupSizeOf(raw *kgsvcv1.GroupSummary) GroupSize {
-	return GroupSize{raw.GetGroupId(), int(raw.GetEpisodes()), int(raw.GetEntities()), int(raw.GetFacts()), timeOf(raw.GetChangedAt())}
-}
-
-func stateOf(state kgsvcv1.ItemState) string { return word("ITEM_STATE_", state) }
 
 // word is a value of an enum without the prefix that all have.
 func word(prefix string, value fmt.Stringer) string {
@@ -275,13 +198,6 @@ func timeOf(stamp *timestamppb.Timestamp) time.Time {
 		return time.Time{}
 	}
 	return stamp.AsTime()
-}
-
-func objectOf(object *structpb.Struct) map[string]any {
-	if object == nil {
-		return nil
-	}
-	return object.AsMap()
 }
 
 func each[F, T any](from []F, to func(F) T) []T {
