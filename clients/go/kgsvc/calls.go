@@ -37,7 +37,8 @@ func (a *attempts) pause(ctx context.Context, failure *Error) error {
 		a.until = a.client.now().Add(a.within)
 	}
 	a.failed++
-	pause := a.length(failure)
+	pause := min(firstPause<<min(a.failed-1, 16), longestPause)
+	pause = pause/2 + time.Duration(a.client.chance()*float64(pause/2)) + failure.RetryAfter
 	if !failure.Retryable() || a.failed >= a.most || ctx.Err() != nil || a.late(ctx, pause) {
 		return failure
 	}
@@ -49,11 +50,6 @@ func (a *attempts) pause(ctx context.Context, failure *Error) error {
 	case <-ctx.Done():
 		return ended(ctx)
 	}
-}
-
-func (a *attempts) length(failure *Error) time.Duration {
-	pause := min(firstPause<<min(a.failed-1, 16), longestPause)
-	return pause/2 + time.Duration(a.client.chance()*float64(pause/2)) + failure.RetryAfter
 }
 
 // late tells whether a pause would last until after the deadline.

@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
@@ -51,7 +50,7 @@ type Options struct {
 // Client is a service, reached over one connection that goroutines share.
 type Client struct {
 	address    string
-	metadata   []string
+	told       headers
 	timeout    time.Duration
 	connection *grpc.ClientConn
 	ingestion  kgsvcv1.IngestionServiceClient
@@ -62,6 +61,18 @@ type Client struct {
 	newID      func() string
 }
 
+// headers are what every call says: errors are to come as gRPC statuses; who calls. Options.credentials saw to it
+// that a token needs no more security.
+type headers map[string]string
+
+// GetRequestMetadata implements gRPC's credentials.
+func (h headers) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return h, nil
+}
+
+// RequireTransportSecurity implements gRPC's credentials.
+func (h headers) RequireTransportSecurity() bool { return false }
+
 // NewClient returns a client that connects with its first call; nil is the environment's.
 func NewClient(options *Options) (*Client, error) {
 	given := orDefault(options).fromEnvironment()
@@ -70,15 +81,15 @@ func NewClient(options *Options) (*Client, error) {
 		return nil, err
 	}
 	client := &Client{
-		address:  given.Server,
-		metadata: []string{"kgsvc-errors", "status"},
-		timeout:  cmp.Or(given.Timeout, defaultTimeout),
-		now:      time.Now,
-		chance:   mathrand.Float64,
-		newID:    rand.Text,
+		address: given.Server,
+		told:    headers{"kgsvc-errors": "status"},
+		timeout: cmp.Or(given.Timeout, defaultTimeout),
+		now:     time.Now,
+		chance:  mathrand.Float64,
+		newID:   rand.Text,
 	}
 	if given.Token != "" {
-		client.metadata = append(client.metadata, "authorization", "Bearer "+given.Token)
+		client.told["authorization"] = "Bearer " + given.Token
 	}
 	client.connection, err = grpc.NewClient(given.Server, append(client.dialOptions(transport), given.DialOptions...)...)
 	if err != nil {
@@ -170,20 +181,8 @@ func (c *Client) dialOptions(transport credentials.TransportCredentials) []grpc.
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8 * mebibyte)),
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, ask, answer any, on *grpc.ClientConn,
-			invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-			return invoke(c.outgoing(ctx), method, ask, answer, on, options...)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, kind *grpc.StreamDesc, on *grpc.ClientConn, method string,
-			open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
-			return open(c.outgoing(ctx), kind, on, method, options...)
-		}),
+		grpc.WithPerRPCCredentials(c.told),
 	}
-}
-
-// outgoing adds what every call says: errors are to come as gRPC statuses; who calls.
-func (c *Client) outgoing(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, c.metadata...)
 }
 
 // id is a new request id.

@@ -7,14 +7,18 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"strconv"
 	"time"
 
-	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
-type episodeStream = grpc.BidiStreamingClient[kgsvcv1.StreamEpisodesRequest, kgsvcv1.StreamEpisodesResponse]
+const (
+	windowItems = 1_024
+	windowBytes = 8 * mebibyte
+)
 
 // StreamOptions are those of Stream.
 type StreamOptions struct {
@@ -42,103 +46,169 @@ func Received[T any](ctx context.Context, channel <-chan T) iter.Seq[T] {
 // the service refuses the stream, or answers nothing for the client's timeout; the report tells how far it came.
 func (g *Group) Stream(ctx context.Context, items iter.Seq[Addable], options *StreamOptions) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	open := newWindow()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		g.client.deliver(ctx, open)
-	}()
-	err := g.feed(ctx, open, items, g.client.times(orDefault(options).Time))
-	cancel()
-	<-over
-	return &open.report, err
-}
-
-// feed puts the items into a window and waits until all are answered.
-func (g *Group) feed(ctx context.Context, open *window, items iter.Seq[Addable], next func() time.Time) error {
+	defer cancel()
+	given, over := make(chan *kgsvcv1.StreamEpisodesRequest), make(chan error, 1)
+	open := &window{client: g.client, given: given}
+	go func() { over <- open.deliver(ctx) }()
+	next := g.client.times(orDefault(options).Time)
 	for item := range items {
 		sent, err := item.sent(next)
 		if err != nil {
-			return err
+			cancel()
+			<-over
+			return &open.report, err
 		}
 		if sent == nil {
 			continue
 		}
 		sent.GroupId = g.ID
-		if err := open.put(ctx, sent, g.client.timeout); err != nil {
-			return err
+		select {
+		case given <- sent:
+		case err := <-over:
+			return &open.report, err
 		}
 	}
-	if ctx.Err() != nil {
-		return ended(ctx)
+	if ctx.Err() == nil { // else the items ended too early
+		close(given)
 	}
-	open.close()
-	return open.until(ctx, open.done, g.client.timeout)
+	err := <-over
+	return &open.report, err
 }
 
-// deliver sends what a window holds, on one stream after the other, until everything is answered.
-func (c *Client) deliver(ctx context.Context, open *window) {
-	again, before := attempts{client: c, most: forever}, 0
+// window is what was given and has no answer yet, in order: bounded, and sent again if a stream breaks. The client_ref
+// of an item is its number.
+type window struct {
+	client   *Client
+	given    <-chan *kgsvcv1.StreamEpisodesRequest // nil: no more come
+	report   Report
+	waiting  []*kgsvcv1.StreamEpisodesRequest
+	bytes    int
+	answered int
+	doubtful int // of those that wait: perhaps stored, by a stream that broke
+}
+
+// deliver sends what is given, on one stream after the other, until everything is answered.
+func (w *window) deliver(ctx context.Context) error {
+	again := attempts{client: w.client, most: forever, within: w.client.timeout}
 	for {
-		open.reopened()
-		failure := c.exchange(ctx, open)
-		answered := open.answered()
-		if answered > before {
+		before := w.answered
+		failure := w.exchange(ctx)
+		if w.given == nil && len(w.waiting) == 0 {
+			return nil
+		}
+		if w.answered > before {
 			again.failed = 0
 		}
-		before = answered
-		over := false
-		open.change(func() { over, open.last = open.done(), failure })
-		if over || ctx.Err() != nil {
-			return
-		}
-		if err := again.pause(ctx, failure); err != nil {
-			open.fail(err)
-			return
-		}
-	}
-}
-
-// exchange is one stream until its end, and why it ended.
-func (c *Client) exchange(ctx context.Context, open *window) *Error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := c.ingestion.StreamEpisodes(ctx)
-	if err != nil {
-		return failureOf(err, c.address, "")
-	}
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		send(ctx, stream, open)
-	}()
-	defer func() { cancel(); <-over }()
-	for {
-		told, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return &Error{Code: Broken, Message: "the service ended the stream too early"}
-		}
-		if err != nil {
-			return failureOf(err, c.address, "")
-		}
-		if failure := open.answer(told); failure != nil {
+		if failure.Code == DeadlineExceeded {
 			return failure
 		}
+		if err := again.pause(ctx, failure); err != nil {
+			return err
+		}
+		w.doubtful = len(w.waiting)
 	}
 }
 
-// send sends what the window has until it has no more. What fails is told where answers are received.
-func send(ctx context.Context, stream episodeStream, open *window) {
-	for {
-		item := open.next(ctx)
-		if item == nil {
-			if ctx.Err() == nil {
-				_ = stream.CloseSend() // which never fails
+// exchange is one stream until its end, and why it ended. It is cut when nothing is answered for too long.
+func (w *window) exchange(ctx context.Context) *Error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(w.client.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer stall.Stop()
+	stream, err := w.client.ingestion.StreamEpisodes(ctx)
+	if err != nil {
+		return w.failure(ctx, err)
+	}
+	told := make(chan *kgsvcv1.StreamEpisodesResponse, windowItems)
+	go func() {
+		defer close(told)
+		for {
+			var answer *kgsvcv1.StreamEpisodesResponse
+			if answer, err = stream.Recv(); err != nil {
+				return
 			}
-			return
+			stall.Reset(w.client.timeout)
+			select {
+			case told <- answer:
+			case <-ctx.Done():
+			}
 		}
-		if stream.Send(item) != nil {
-			return
+	}()
+	for _, item := range w.waiting { // what fails is told by Recv
+		_ = stream.Send(item)
+	}
+	if w.given == nil {
+		_ = stream.CloseSend()
+	}
+	for {
+		given := w.given
+		if len(w.waiting) >= windowItems || w.bytes >= windowBytes {
+			given = nil
+		}
+		if len(w.waiting) == 0 && given != nil {
+			stall.Stop() // it is the caller's turn
+		}
+		select {
+		case item, more := <-given:
+			if !more {
+				w.given = nil
+				_ = stream.CloseSend()
+				continue
+			}
+			if len(w.waiting) == 0 {
+				stall.Reset(w.client.timeout)
+			}
+			w.put(item)
+			_ = stream.Send(item)
+		case answer, more := <-told:
+			if !more {
+				return w.failure(ctx, err)
+			}
+			if failure := w.take(answer); failure != nil {
+				return failure
+			}
 		}
 	}
+}
+
+func (w *window) failure(ctx context.Context, err error) *Error {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &Error{Code: DeadlineExceeded, Message: "nothing was answered in time", cause: err}
+	}
+	if errors.Is(err, io.EOF) {
+		return &Error{Code: Broken, Message: "the service ended the stream too early", cause: err}
+	}
+	return failureOf(err, w.client.address, "")
+}
+
+func (w *window) put(item *kgsvcv1.StreamEpisodesRequest) {
+	item.ClientRef = strconv.Itoa(w.answered + len(w.waiting))
+	w.waiting = append(w.waiting, item)
+	w.bytes += proto.Size(item)
+}
+
+// take says that the service has dealt with the first that waits. It may be a duplicate of itself if it is doubtful.
+func (w *window) take(told *kgsvcv1.StreamEpisodesResponse) *Error {
+	if len(w.waiting) == 0 || told.GetClientRef() != w.waiting[0].GetClientRef() {
+		return &Error{Code: Internal, Message: "the service answered item " + told.GetClientRef() + " out of turn"}
+	}
+	report, last := &w.report, len(w.report.Receipts)-1
+	switch {
+	case told.GetStatus() == kgsvcv1.Status_STATUS_ERROR:
+		refusal := Refusal{w.answered, Code(told.GetError().GetErrorCode()), told.GetError().GetMessage()}
+		report.Refused = append(report.Refused, refusal)
+	case told.GetDuplicate() && w.doubtful == 0:
+		report.Duplicates++
+	default:
+		report.Stored++
+	}
+	if receipt := told.GetReceiptId(); receipt != "" && (last < 0 || report.Receipts[last] != receipt) {
+		report.Receipts = append(report.Receipts, receipt)
+	}
+	w.bytes -= proto.Size(w.waiting[0])
+	w.waiting[0] = nil
+	w.waiting = w.waiting[1:]
+	w.answered++
+	w.doubtful = max(0, w.doubtful-1)
+	return nil
 }
