@@ -49,16 +49,21 @@ type Options struct {
 
 // Client is a service, reached over one connection that goroutines share.
 type Client struct {
+	RPC        Stubs // for what this client has no word for
 	address    string
 	told       headers
 	timeout    time.Duration
 	connection *grpc.ClientConn
-	ingestion  kgsvcv1.IngestionServiceClient
-	retrieval  kgsvcv1.RetrievalServiceClient
-	admin      kgsvcv1.AdminServiceClient
 	now        func() time.Time
 	chance     func() float64
 	newID      func() string
+}
+
+// Stubs are the operations of the contract; what they answer with an error is a gRPC status.
+type Stubs struct {
+	kgsvcv1.IngestionServiceClient
+	kgsvcv1.RetrievalServiceClient
+	kgsvcv1.AdminServiceClient
 }
 
 // headers are what every call says: errors are to come as gRPC statuses; who calls. Options.credentials saw to it
@@ -95,9 +100,8 @@ func NewClient(options *Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.ingestion = kgsvcv1.NewIngestionServiceClient(client.connection)
-	client.retrieval = kgsvcv1.NewRetrievalServiceClient(client.connection)
-	client.admin = kgsvcv1.NewAdminServiceClient(client.connection)
+	client.RPC = Stubs{kgsvcv1.NewIngestionServiceClient(client.connection),
+		kgsvcv1.NewRetrievalServiceClient(client.connection), kgsvcv1.NewAdminServiceClient(client.connection)}
 	return client, nil
 }
 
@@ -107,20 +111,16 @@ func (c *Client) Group(id string) *Group { return &Group{ID: id, client: c} }
 // Close ends the connection and all calls.
 func (c *Client) Close() error { return c.connection.Close() }
 
-// Connection is for the stubs of kgsvc/v1, where this client has no word for what they do; calls over it carry
-// the token.
-func (c *Client) Connection() *grpc.ClientConn { return c.connection }
-
 // Health tells what the service runs on.
 func (c *Client) Health(ctx context.Context) (*kgsvcv1.HealthcheckOutput, error) {
-	answer, err := call(ctx, c, c.admin.Healthcheck, &kgsvcv1.HealthcheckRequest{RequestId: c.id()})
+	answer, err := call(ctx, c, c.RPC.Healthcheck, &kgsvcv1.HealthcheckRequest{RequestId: c.id()})
 	return answer.GetOutput(), err
 }
 
 // Groups lists the groups that the caller may read.
 func (c *Client) Groups(ctx context.Context) iter.Seq2[*kgsvcv1.GroupSummary, error] {
 	return pages(func(token *string) ([]*kgsvcv1.GroupSummary, string, error) {
-		answer, err := call(ctx, c, c.admin.ListGroups, &kgsvcv1.ListGroupsRequest{
+		answer, err := call(ctx, c, c.RPC.ListGroups, &kgsvcv1.ListGroupsRequest{
 			RequestId: c.id(), Input: &kgsvcv1.ListGroupsInput{PageToken: token}})
 		return answer.GetOutput().GetGroups(), answer.GetOutput().GetNextPageToken(), err
 	})

@@ -9,6 +9,8 @@
 // its attempts; waiting and reading of long documents have ten minutes, answers two. What fails is an [*Error].
 package kgsvc
 
+import "time"
+
 // Version of this package.
 const Version = "0.1.0"
 
@@ -18,4 +20,9 @@ func Must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// Day is when a day begins, by UTC.
+func Day(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }

@@ -75,7 +75,7 @@ func (g *Group) AddDocument(ctx context.Context, document DocumentInput) (*Added
 	if max(len(item.GetText()), len(item.GetData())) > wholeBytes {
 		return g.streamDocument(ctx, item)
 	}
-	answer, err := call(ctx, g.client, g.client.ingestion.AddDocuments, &kgsvcv1.AddDocumentsRequest{
+	answer, err := call(ctx, g.client, g.client.RPC.AddDocuments, &kgsvcv1.AddDocumentsRequest{
 		RequestId: g.client.id(),
 		Input:     &kgsvcv1.AddDocumentsInput{GroupId: g.ID, Documents: []*kgsvcv1.DocumentItem{item}}})
 	added := answer.GetOutput().GetDocuments()
@@ -137,7 +137,7 @@ func (g *Group) sendDocument(ctx context.Context, item *kgsvcv1.DocumentItem, co
 	*kgsvcv1.StreamDocumentsResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := g.client.ingestion.StreamDocuments(ctx)
+	stream, err := g.client.RPC.StreamDocuments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (g *Group) Document(ctx context.Context, id string, options *DocumentOption
 	ctx, cancel := bounded(ctx, within)
 	defer cancel()
 	for {
-		answer, err := call(ctx, g.client, g.client.retrieval.GetDocument, &kgsvcv1.GetDocumentRequest{
+		answer, err := call(ctx, g.client, g.client.RPC.GetDocument, &kgsvcv1.GetDocumentRequest{
 			RequestId: g.client.id(), Input: &kgsvcv1.GetDocumentInput{GroupId: g.ID, DocumentId: id}})
 		if err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func (g *Group) Document(ctx context.Context, id string, options *DocumentOption
 // Documents lists the documents of the group, by id.
 func (g *Group) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	return pages(func(token *string) ([]Document, string, error) {
-		answer, err := call(ctx, g.client, g.client.retrieval.ListDocuments, &kgsvcv1.ListDocumentsRequest{
+		answer, err := call(ctx, g.client, g.client.RPC.ListDocuments, &kgsvcv1.ListDocumentsRequest{
 			RequestId: g.client.id(), Input: &kgsvcv1.ListDocumentsInput{GroupId: g.ID, PageToken: token}})
 		return each(answer.GetOutput().GetDocuments(), documentOf), answer.GetOutput().GetNextPageToken(), err
 	})

@@ -37,7 +37,7 @@ func (g *Group) Follow(ctx context.Context, cursor string) iter.Seq2[*Changes, e
 		for wanted := true; wanted; {
 			ask := &kgsvcv1.WatchGroupRequest{RequestId: g.client.id(),
 				Input: &kgsvcv1.WatchGroupInput{GroupId: g.ID, Cursor: said(cursor)}}
-			err := answers(ctx, g.client.retrieval.WatchGroup, ask, func(told *kgsvcv1.WatchGroupResponse) bool {
+			err := answers(ctx, g.client.RPC.WatchGroup, ask, func(told *kgsvcv1.WatchGroupResponse) bool {
 				again.failed = 0
 				changes := changesOf(told.GetOutput())
 				wanted = yield(changes, nil)

@@ -73,14 +73,14 @@ func (g *Group) sorted(items []Addable, first time.Time) (messages []*kgsvcv1.Me
 }
 
 func (g *Group) addMessages(ctx context.Context, messages []*kgsvcv1.Message, key string) (*Receipt, error) {
-	answer, err := call(ctx, g.client, g.client.ingestion.AddMessages, &kgsvcv1.AddMessagesRequest{
+	answer, err := call(ctx, g.client, g.client.RPC.AddMessages, &kgsvcv1.AddMessagesRequest{
 		RequestId: g.client.id(), IdempotencyKey: &key,
 		Input: &kgsvcv1.AddMessagesInput{GroupId: g.ID, Messages: messages}})
 	return &Receipt{ReceiptID(answer.GetOutput().GetReceiptId()), each(answer.GetOutput().GetItems(), acceptedOf)}, err
 }
 
 func (g *Group) addEpisodes(ctx context.Context, items []*kgsvcv1.EpisodeItem, key string) (*Receipt, error) {
-	answer, err := call(ctx, g.client, g.client.ingestion.AddEpisodes, &kgsvcv1.AddEpisodesRequest{
+	answer, err := call(ctx, g.client, g.client.RPC.AddEpisodes, &kgsvcv1.AddEpisodesRequest{
 		RequestId: g.client.id(), IdempotencyKey: &key,
 		Input: &kgsvcv1.AddEpisodesInput{GroupId: g.ID, Items: items}})
 	return &Receipt{ReceiptID(answer.GetOutput().GetReceiptId()), each(answer.GetOutput().GetItems(), acceptedOf)}, err
@@ -95,7 +95,7 @@ func (g *Group) Wait(ctx context.Context, added Awaitable) (Outcome, error) {
 		ask := &kgsvcv1.WatchReceiptRequest{
 			RequestId: g.client.id(), Input: &kgsvcv1.WatchReceiptInput{ReceiptId: id}}
 		again := attempts{client: g.client, most: forever}
-		err := receive(ctx, again, false, g.client.ingestion.WatchReceipt, ask, func(told *kgsvcv1.WatchReceiptResponse) {
+		err := receive(ctx, again, false, g.client.RPC.WatchReceipt, ask, func(told *kgsvcv1.WatchReceiptResponse) {
 			for _, raw := range told.GetOutput().GetItems() {
 				outcome[raw.GetUuid()] = itemOf(raw)
 			}
@@ -130,7 +130,7 @@ func (g *Group) Search(ctx context.Context, query string, options *SearchOptions
 		}
 		input.SearchType = kgsvcv1.SearchScope(number).Enum()
 	}
-	answer, err := call(ctx, g.client, g.client.retrieval.SearchGraph,
+	answer, err := call(ctx, g.client, g.client.RPC.SearchGraph,
 		&kgsvcv1.SearchGraphRequest{RequestId: g.client.id(), Input: input})
 	return foundOf(answer.GetOutput()), err
 }
@@ -167,7 +167,7 @@ func (g *Group) Ask(ctx context.Context, question string, options *AskOptions) (
 		GroupIds: []string{g.ID}, Question: question,
 		Filters: g.filters(SearchOptions{AsOf: given.AsOf, KnownAsOf: given.KnownAsOf})}}
 	again := attempts{client: g.client, most: tries}
-	err := receive(ctx, again, true, g.client.retrieval.Ask, ask, func(told *kgsvcv1.AskResponse) {
+	err := receive(ctx, again, true, g.client.RPC.Ask, ask, func(told *kgsvcv1.AskResponse) {
 		if told.GetOutput().GetResult() != nil {
 			result = told.GetOutput().GetResult()
 		} else if given.OnPiece != nil {
@@ -179,7 +179,7 @@ func (g *Group) Ask(ctx context.Context, question string, options *AskOptions) (
 
 // History is a fact with those that it replaced and that replaced it, in the order they were written.
 func (g *Group) History(ctx context.Context, factUUID string) ([]Fact, error) {
-	answer, err := call(ctx, g.client, g.client.retrieval.GetFactHistory, &kgsvcv1.GetFactHistoryRequest{
+	answer, err := call(ctx, g.client, g.client.RPC.GetFactHistory, &kgsvcv1.GetFactHistoryRequest{
 		RequestId: g.client.id(), Input: &kgsvcv1.GetFactHistoryInput{Uuid: factUUID, GroupId: &g.ID}})
 	return each(answer.GetOutput().GetFacts(), factOf), err
 }
@@ -191,7 +191,7 @@ type EntityOptions struct {
 
 // Entity is an entity with its facts and the latest episodes that name it.
 func (g *Group) Entity(ctx context.Context, uuid string, options *EntityOptions) (*KnownEntity, error) {
-	answer, err := call(ctx, g.client, g.client.retrieval.GetEntityNode, &kgsvcv1.GetEntityNodeRequest{
+	answer, err := call(ctx, g.client, g.client.RPC.GetEntityNode, &kgsvcv1.GetEntityNodeRequest{
 		RequestId: g.client.id(),
 		Input: &kgsvcv1.GetEntityNodeInput{
 			Uuid: uuid, GroupId: &g.ID, IncludeExpired: said(orDefault(options).Ended)}})
@@ -217,16 +217,16 @@ func (g *Group) Forget(ctx context.Context, target Target) (err error) {
 	default:
 		err = errors.New("name one of Episode, Document and Fact, or Everything")
 	case Target{Episode: target.Episode}:
-		_, err = call(ctx, c, c.admin.DeleteEpisode, &kgsvcv1.DeleteEpisodeRequest{RequestId: c.id(),
+		_, err = call(ctx, c, c.RPC.DeleteEpisode, &kgsvcv1.DeleteEpisodeRequest{RequestId: c.id(),
 			Input: &kgsvcv1.DeleteEpisodeInput{Uuid: target.Episode, GroupId: &g.ID, Cascade: &cascade}})
 	case Target{Document: target.Document}:
-		_, err = call(ctx, c, c.admin.DeleteDocument, &kgsvcv1.DeleteDocumentRequest{RequestId: c.id(),
+		_, err = call(ctx, c, c.RPC.DeleteDocument, &kgsvcv1.DeleteDocumentRequest{RequestId: c.id(),
 			Input: &kgsvcv1.DeleteDocumentInput{DocumentId: target.Document, GroupId: g.ID}})
 	case Target{Fact: target.Fact}:
-		_, err = call(ctx, c, c.admin.DeleteEntityEdge, &kgsvcv1.DeleteEntityEdgeRequest{RequestId: c.id(),
+		_, err = call(ctx, c, c.RPC.DeleteEntityEdge, &kgsvcv1.DeleteEntityEdgeRequest{RequestId: c.id(),
 			Input: &kgsvcv1.DeleteEntityEdgeInput{Uuid: target.Fact, GroupId: &g.ID}})
 	case Target{Everything: target.Everything}:
-		_, err = call(ctx, c, c.admin.DeleteGroup, &kgsvcv1.DeleteGroupRequest{RequestId: c.id(),
+		_, err = call(ctx, c, c.RPC.DeleteGroup, &kgsvcv1.DeleteGroupRequest{RequestId: c.id(),
 			Input: &kgsvcv1.DeleteGroupInput{GroupId: g.ID}})
 	}
 	return err
@@ -238,7 +238,7 @@ func (g *Group) Items(ctx context.Context, states ...string) iter.Seq2[Item, err
 		return kgsvcv1.ItemState(kgsvcv1.ItemState_value["ITEM_STATE_"+strings.ToUpper(state)])
 	})
 	return pages(func(token *string) ([]Item, string, error) {
-		answer, err := call(ctx, g.client, g.client.ingestion.ListItems, &kgsvcv1.ListItemsRequest{
+		answer, err := call(ctx, g.client, g.client.RPC.ListItems, &kgsvcv1.ListItemsRequest{
 			RequestId: g.client.id(), Input: &kgsvcv1.ListItemsInput{GroupId: g.ID, States: wanted, PageToken: token}})
 		return each(answer.GetOutput().GetItems(), itemOf), answer.GetOutput().GetNextPageToken(), err
 	})
@@ -253,7 +253,7 @@ type EpisodesOptions struct {
 func (g *Group) Episodes(ctx context.Context, options *EpisodesOptions) iter.Seq2[Episode, error] {
 	given := orDefault(options)
 	return pages(func(token *string) ([]Episode, string, error) {
-		answer, err := call(ctx, g.client, g.client.retrieval.GetEpisodes, &kgsvcv1.GetEpisodesRequest{
+		answer, err := call(ctx, g.client, g.client.RPC.GetEpisodes, &kgsvcv1.GetEpisodesRequest{
 			RequestId: g.client.id(), Input: &kgsvcv1.GetEpisodesInput{GroupId: g.ID, LastN: said(int32(cmp.Or(given.Last, lastEpisodes))),
 				PageSize: said(int32(given.PageSize)), PageToken: token}})
 		return each(answer.GetOutput().GetEpisodes(), episodeOf), answer.GetOutput().GetNextPageToken(), err

@@ -115,7 +115,7 @@ func (w *window) exchange(ctx context.Context) *Error {
 	defer cancel(nil)
 	stall := time.AfterFunc(w.client.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer stall.Stop()
-	stream, err := w.client.ingestion.StreamEpisodes(ctx)
+	stream, err := w.client.RPC.StreamEpisodes(ctx)
 	if err != nil {
 		return w.failure(ctx, err)
 	}
