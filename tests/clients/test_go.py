@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 import pytest_asyncio
 
-from tests.clients.drivers import GO, tool
+from tests.clients.drivers import FLAGS, GO, tool
 from tests.support.documents import blocks
 from tests.support.service import Service, environment
 
@@ -22,7 +22,7 @@ PRINTED = (
     "handbook/staff.md new",
 )
 LINES = 10
-DONE_S = 240.0
+DONE_S = 600.0
 VERSION = "v0.1.0"
 PATH = (GO / "go.mod").read_text().split()[1]
 
@@ -32,7 +32,7 @@ async def done(folder: Path, *words: str, **variables: str) -> str:
     process = await asyncio.create_subprocess_exec(
         tool("go"),
         *words,
-        env=environment({}) | variables,
+        env=environment({}) | {"GOFLAGS": FLAGS} | variables,
         cwd=folder,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -58,7 +58,7 @@ async def module(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[s
     variables = {
         "GOPROXY": f"file://{proxy},file://{cache}/cache/download",
         "GOMODCACHE": str(tmp_path_factory.mktemp("cache")),
-        "GOFLAGS": "-modcacherw",
+        "GOFLAGS": f"{FLAGS} -modcacherw",
         "GOSUMDB": "off",
     }
     await done(folder, "mod", "init", "example.org/program", **variables)
