@@ -6,9 +6,6 @@ set -euo pipefail
 server=$1
 cd "$(dirname "$0")"
 
-echo "== Go"
-go/bin/example "$server"
-
 echo "== TypeScript"
 node typescript/dist/example.js "$server"
 

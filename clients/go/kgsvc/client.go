@@ -1,0 +1,200 @@
+// Where the service is, and who calls.
+
+package kgsvc
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"iter"
+	mathrand "math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+
+	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
+)
+
+const (
+	defaultAddress = "127.0.0.1:50051"
+	defaultTimeout = 30 * time.Second
+	waitTimeout    = 10 * time.Minute
+	mebibyte       = 1024 * 1024
+)
+
+var loopback = []string{"127.", "localhost:", "[::1]:", "unix:"}
+
+// Options say where the service is and who calls. What is left out is read from KGSVC_SERVER, KGSVC_TOKEN,
+// KGSVC_TLS_CA, KGSVC_TLS_CERT, KGSVC_TLS_KEY and KGSVC_TLS_NAME.
+type Options struct {
+	Server, Token   string            // host:port, 127.0.0.1:50051 by default, and what proves who calls
+	TLS             bool              // with the usual authorities; a file below implies it
+	TLSCA           string            // PEM file to trust instead of the usual authorities
+	TLSCert, TLSKey string            // PEM files of the caller's own certificate and its key
+	TLSName         string            // in the service's certificate, where that is not the address
+	Timeout         time.Duration     // of a call with all its attempts; 30 s by default
+	DialOptions     []grpc.DialOption // more for gRPC, such as OpenTelemetry's stats handler
+}
+
+// Client is a service, reached over one connection that goroutines share.
+type Client struct {
+	RPC        Stubs // for what this client has no word for
+	address    string
+	told       headers
+	timeout    time.Duration
+	connection *grpc.ClientConn
+	now        func() time.Time
+	chance     func() float64
+	newID      func() string
+}
+
+// Stubs are the operations of the contract; what they answer with an error is a gRPC status.
+type Stubs struct {
+	kgsvcv1.IngestionServiceClient
+	kgsvcv1.RetrievalServiceClient
+	kgsvcv1.AdminServiceClient
+}
+
+// headers are what every call says: errors are to come as gRPC statuses; who calls. Options.credentials saw to it
+// that a token needs no more security.
+type headers map[string]string
+
+// GetRequestMetadata implements gRPC's credentials.
+func (h headers) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return h, nil
+}
+
+// RequireTransportSecurity implements gRPC's credentials.
+func (h headers) RequireTransportSecurity() bool { return false }
+
+// NewClient returns a client that connects with its first call; nil is the environment's.
+func NewClient(options *Options) (*Client, error) {
+	given := orDefault(options).fromEnvironment()
+	transport, err := given.credentials()
+	if err != nil {
+		return nil, err
+	}
+	client := &Client{
+		address: given.Server,
+		told:    headers{"kgsvc-errors": "status"},
+		timeout: cmp.Or(given.Timeout, defaultTimeout),
+		now:     time.Now,
+		chance:  mathrand.Float64,
+		newID:   rand.Text,
+	}
+	if given.Token != "" {
+		client.told["authorization"] = "Bearer " + given.Token
+	}
+	client.connection, err = grpc.NewClient(given.Server, append(client.dialOptions(transport), given.DialOptions...)...)
+	if err != nil {
+		return nil, err
+	}
+	client.RPC = Stubs{kgsvcv1.NewIngestionServiceClient(client.connection),
+		kgsvcv1.NewRetrievalServiceClient(client.connection), kgsvcv1.NewAdminServiceClient(client.connection)}
+	return client, nil
+}
+
+// Group returns the memory of a tenant.
+func (c *Client) Group(id string) *Group { return &Group{ID: id, client: c} }
+
+// Close ends the connection and all calls.
+func (c *Client) Close() error { return c.connection.Close() }
+
+// Health tells what the service runs on.
+func (c *Client) Health(ctx context.Context) (*kgsvcv1.HealthcheckOutput, error) {
+	answer, err := call(ctx, c, c.RPC.Healthcheck, &kgsvcv1.HealthcheckRequest{RequestId: c.id()})
+	return answer.GetOutput(), err
+}
+
+// Groups lists the groups that the caller may read.
+func (c *Client) Groups(ctx context.Context) iter.Seq2[*kgsvcv1.GroupSummary, error] {
+	return pages(func(token *string) ([]*kgsvcv1.GroupSummary, string, error) {
+		answer, err := call(ctx, c, c.RPC.ListGroups, &kgsvcv1.ListGroupsRequest{
+			RequestId: c.id(), Input: &kgsvcv1.ListGroupsInput{PageToken: token}})
+		return answer.GetOutput().GetGroups(), answer.GetOutput().GetNextPageToken(), err
+	})
+}
+
+func (o Options) fromEnvironment() Options {
+	o.Server = cmp.Or(o.Server, os.Getenv("KGSVC_SERVER"), defaultAddress)
+	o.Token = cmp.Or(o.Token, os.Getenv("KGSVC_TOKEN"))
+	o.TLSCA = cmp.Or(o.TLSCA, os.Getenv("KGSVC_TLS_CA"))
+	o.TLSCert = cmp.Or(o.TLSCert, os.Getenv("KGSVC_TLS_CERT"))
+	o.TLSKey = cmp.Or(o.TLSKey, os.Getenv("KGSVC_TLS_KEY"))
+	o.TLSName = cmp.Or(o.TLSName, os.Getenv("KGSVC_TLS_NAME"))
+	return o
+}
+
+func (o Options) credentials() (credentials.TransportCredentials, error) {
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return nil, errors.New("TLSCert and TLSKey must be given together")
+	}
+	if !o.TLS && o.TLSCA == "" && o.TLSCert == "" {
+		if o.Token != "" && !o.local() {
+			return nil, fmt.Errorf("the token would travel to %s readable by all: use TLS or TLSCA", o.Server)
+		}
+		return insecure.NewCredentials(), nil
+	}
+	config := &tls.Config{ServerName: o.TLSName, MinVersion: tls.VersionTLS12}
+	if o.TLSCA != "" {
+		pem, err := os.ReadFile(o.TLSCA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", o.TLSCA)
+		}
+	}
+	if o.TLSCert != "" {
+		own, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return credentials.NewTLS(config), nil
+}
+
+func (o Options) local() bool {
+	return slices.ContainsFunc(loopback, func(prefix string) bool { return strings.HasPrefix(o.Server, prefix) })
+}
+
+func (c *Client) dialOptions(transport credentials.TransportCredentials) []grpc.DialOption {
+	patience := backoff.DefaultConfig
+	patience.BaseDelay, patience.MaxDelay = 100*time.Millisecond, 5*time.Second
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithUserAgent("kgsvc-go/" + Version),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8 * mebibyte)),
+		grpc.WithPerRPCCredentials(c.told),
+	}
+}
+
+// id is a new request id.
+func (c *Client) id() *string {
+	made := c.newID()
+	return &made
+}
+
+// orDefault is what a pointer to options means.
+func orDefault[T any](given *T) T {
+	if given == nil {
+		return *new(T)
+	}
+	return *given
+}

@@ -1,0 +1,123 @@
+// Why a call failed; the service's docs/contract.md says what each code means.
+
+package kgsvc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Code says what kind of failure it is; errors.Is(err, kgsvc.NotFound) asks for it.
+type Code string
+
+// Codes of the service, and those that this client makes: Unreachable, Broken, Cancelled.
+const (
+	InvalidArgument     Code = "INVALID_ARGUMENT"
+	LimitExceeded       Code = "LIMIT_EXCEEDED"
+	MalformedRequest    Code = "MALFORMED_REQUEST"
+	NotFound            Code = "NOT_FOUND"
+	Conflict            Code = "CONFLICT" // it exists with other content, or several groups have the uuid
+	Unauthenticated     Code = "UNAUTHENTICATED"
+	PermissionDenied    Code = "PERMISSION_DENIED"
+	Overloaded          Code = "OVERLOADED"
+	QuotaExceeded       Code = "QUOTA_EXCEEDED"
+	ShuttingDown        Code = "SHUTTING_DOWN"
+	StoreUnavailable    Code = "STORE_UNAVAILABLE"
+	EmbedderUnavailable Code = "EMBEDDER_UNAVAILABLE"
+	ModelUnavailable    Code = "MODEL_UNAVAILABLE"
+	Unimplemented       Code = "UNIMPLEMENTED" // the service is older than this client
+	Internal            Code = "INTERNAL"
+	DeadlineExceeded    Code = "DEADLINE_EXCEEDED" // a write may have happened; to send it again is safe
+	Unreachable         Code = "UNREACHABLE"       // no service answers
+	Broken              Code = "BROKEN"            // the connection broke
+	Cancelled           Code = "CANCELLED"
+)
+
+var passing = []Code{
+	Overloaded, QuotaExceeded, ShuttingDown, StoreUnavailable, EmbedderUnavailable, ModelUnavailable,
+	DeadlineExceeded, Unreachable, Broken, Cancelled,
+}
+
+// What gRPC itself says where the service said nothing.
+var byStatus = map[codes.Code]Code{
+	codes.Unavailable:       Unreachable,
+	codes.Internal:          Broken,
+	codes.Unknown:           Broken,
+	codes.ResourceExhausted: LimitExceeded, // larger than a message may be
+	codes.DeadlineExceeded:  DeadlineExceeded,
+	codes.Canceled:          Cancelled,
+	codes.Unimplemented:     Unimplemented,
+	codes.Unauthenticated:   Unauthenticated,
+	codes.PermissionDenied:  PermissionDenied,
+}
+
+// Error makes a code a target of errors.Is.
+func (c Code) Error() string { return string(c) }
+
+// Violation is a field of a request that was not acceptable, by its path, such as input.items[2].body.
+type Violation struct {
+	Field       string `json:"field"`
+	Description string `json:"description"`
+}
+
+// Error is a call that failed; errors.As finds it.
+type Error struct {
+	Code       Code
+	Message    string
+	Fields     []Violation   // every field of the request that was wrong
+	RetryAfter time.Duration // how long to wait before trying again; zero: the service does not say
+	RequestID  string        // names the call in the service's log
+	cause      error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }
+
+// Unwrap returns the gRPC status.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is tells whether it has the code, or is what became of a context.
+func (e *Error) Is(target error) bool {
+	return target == e.Code || e.Code == DeadlineExceeded && target == context.DeadlineExceeded ||
+		e.Code == Cancelled && target == context.Canceled
+}
+
+// Retryable tells whether the same call may succeed later.
+func (e *Error) Retryable() bool { return slices.Contains(passing, e.Code) }
+
+// failureOf makes an Error of a gRPC status.
+func failureOf(err error, address, requestID string) *Error {
+	told := status.Convert(err)
+	code, known := byStatus[told.Code()]
+	if !known {
+		code = Internal
+	}
+	made := &Error{Code: code, Message: told.Message(), RequestID: requestID, cause: err}
+	for _, detail := range told.Details() {
+		switch detail := detail.(type) {
+		case *errdetails.ErrorInfo:
+			made.Code = Code(detail.GetReason())
+			if named, ok := detail.GetMetadata()["request_id"]; ok {
+				made.RequestID = named
+			}
+		case *errdetails.BadRequest:
+			for _, each := range detail.GetFieldViolations() {
+				made.Fields = append(made.Fields, Violation{each.GetField(), each.GetDescription()})
+			}
+		case *errdetails.RetryInfo:
+			made.RetryAfter = detail.GetRetryDelay().AsDuration()
+		}
+	}
+	switch made.Code {
+	case Unreachable:
+		made.Message = fmt.Sprintf("no service answers at %s: %s", address, made.Message)
+	case Unimplemented:
+		made.Message = address + " does not know this operation: is it older than this client?"
+	}
+	return made
+}
