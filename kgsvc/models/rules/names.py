@@ -144,11 +144,19 @@ class _Finder:
             return False
         if len(words) == 1 and not self._names_alone(first, words[0]):
             return False
+        if self.strict and len(words) > 1 and self._is_role(words):
+            return False
         joined = any(word.low in _CONNECTORS or word.low == "for" for word in words)  # "House of Commons"
         terms = all(self._is_term(word) or word.text[0].isdigit() for word in words)  # "Vol 1" too
         if self.strict and (self._shouts(words) or (terms and not joined)):
             return len(words) > 1 and words[0].low != "project" and en.type_of(low) != "Entity"
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
+
+    def _is_role(self, words: Sequence[Word]) -> bool:
+        """Whether this is what somebody is: "Campaign Director", "President of the Royal College"."""
+        ends = (n for n, word in enumerate(words) if word.low in _CONNECTORS)
+        *before, last = words[: next(ends, len(words))] or words
+        return last.low in en.ROLES and all(self._is_term(word) for word in before)
 
     def _is_two(self, first: int, after: int) -> bool:
         """Whether two names stand side by side: "in Mutual Care Holm wrote", "Help Center/Safety Office"; or

@@ -41,6 +41,21 @@ def test_names_of_a_sentence(sentence: str, names: list[str]) -> None:
     assert [name.text for name in find_names(sentence, words_of(sentence))] == names
 
 
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("It was said by the Campaign Director that day.", []),
+        ("It went to the Chair of the BIS Committee in May.", ["BIS Committee"]),
+        (
+            "It was Ida Holm, President of the Upper Mill Union, who wrote it.",
+            ["Ida Holm", "Upper Mill Union"],
+        ),
+    ],
+)
+def test_a_document_calls_what_somebody_is_no_name(sentence: str, names: list[str]) -> None:
+    assert [name.text for name in find_names(sentence, words_of(sentence), strict=True)] == names
+
+
 @given(st.lists(st.sampled_from(WORDS), max_size=9))
 def test_any_words_have_names_that_are_among_them(parts: list[str]) -> None:
     sentence = " ".join(parts)
