@@ -18,6 +18,7 @@ class Running:
     """A running service: where it listens (None: it does not) and what it runs on."""
 
     address: str | None
+    http_address: str | None
     metrics_address: str | None
     store: StoreInfo
     extractor: str

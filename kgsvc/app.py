@@ -44,7 +44,7 @@ from kgsvc.commands.retention import RetentionJob
 from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
 from kgsvc.communities.builder import CommunityBuilder, Describer
 from kgsvc.communities.detection import Follower, Louvain
-from kgsvc.config import ConfigError, Settings, read_ontology
+from kgsvc.config import ConfigError, Settings, read_ontology, split_address
 from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.errors import ServiceError
@@ -95,11 +95,15 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         _background(stack, erasures.run(), "erasures")
         if settings.server.role != "api":
             await _start_worker(settings, core, models, ontology, stack)
-        address = None
+        address = http_address = None
         if settings.server.role != "worker":
-            address = await _start_server(settings, core, models, ontology, erasures, files, stack)
+            address, http_address = await _start_server(
+                settings, core, models, ontology, erasures, files, stack
+            )
         name = models.embedder.space if models.embedder else None
-        yield Running(address, metrics_address, await core.store.info(), models.extractor.name, name)
+        yield Running(
+            address, http_address, metrics_address, await core.store.info(), models.extractor.name, name
+        )
 
 
 def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock) -> Core:
@@ -196,7 +200,7 @@ async def _start_server(
     erasures: Erasures,
     files: ArrayFiles | None,
     stack: AsyncExitStack,
-) -> str:
+) -> tuple[str, str | None]:
     spending = Spending(core.store, settings.quotas, core.clock)
     encoder = None if models.cross_encoder is None else ChargedEncoder(models.cross_encoder, spending)
     search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder, files)
@@ -214,12 +218,46 @@ async def _start_server(
     answerer = None if models.answerer is None else ChargedAnswerer(models.answerer, spending)
     server = KgServer(core, Served(search, info, bounds, ontology, access, reader, cutters, answerer))
     address = _listen(settings, server, await _credentials(settings, stack))
+    http = await _start_http(settings, server, core, stack)  # ends after the server, which ends its streams
     await server.start()
     stack.push_async_callback(server.stop)
     _background(stack, search.sweep(), "files of search indexes")
     if settings.retrieval.warm_groups:
-        _background(stack, _warm(core, search), "groups that are loaded at the start")
-    return address
+        _background(
+            stack, _warm(core, search, settings.retrieval.warm_groups), "groups that are loaded at the start"
+        )
+    return address, http
+
+
+async def _start_http(settings: Settings, server: KgServer, core: Core, stack: AsyncExitStack) -> str | None:
+    """Where the contract is served over HTTP, if it is to be. Raises ConfigError."""
+    wanted = settings.server
+    if not wanted.http_listen:
+        return None
+    from kgsvc.api.http.gateway import Gateway  # loads in 0.1 s what only this needs
+    from kgsvc.api.http.server import HttpServer, HttpSettings
+
+    host, port = split_address(wanted.http_listen)
+    place = HttpSettings(
+        host=host,
+        port=port,
+        shared_port=wanted.processes > 1,
+        certificate=wanted.tls_cert,
+        key=wanted.tls_key,
+        client_authority=wanted.tls_client_ca,
+        grace_s=wanted.grace_s,
+    )
+    http = HttpServer(Gateway(server.handler, core.limits.payload_bytes), place)
+    try:
+        port = http.listen()
+    except OSError as error:
+        raise ConfigError(
+            f"server.http_listen: cannot listen on {wanted.http_listen}, is the port in use?"
+        ) from error
+    await http.start()
+    stack.push_async_callback(http.stop)
+    scheme = "http" if wanted.tls_cert is None else "https"
+    return f"{scheme}://{wanted.http_listen.rpartition(':')[0]}:{port}"
 
 
 async def _index_files(settings: Settings) -> ArrayFiles | None:
@@ -253,9 +291,9 @@ async def _audit(settings: Settings, stack: AsyncExitStack) -> Audit | None:
     return audit
 
 
-async def _warm(core: Core, search: Engine) -> None:
+async def _warm(core: Core, search: Engine, count: int) -> None:
     try:
-        group_ids = await core.store.group_ids()
+        group_ids = await core.store.busiest_groups(count)
     except ServiceError as error:
         log.warning("groups were not loaded at the start: %s", error)
     else:

@@ -119,15 +119,17 @@ class Member:
     settings: Settings = field(repr=False)
 
 
-def members(settings: Settings, listen: str) -> tuple[Member, ...]:
-    """`server.processes` of them, answering calls on `listen`."""
+def members(settings: Settings, listen: str, http_listen: str = "") -> tuple[Member, ...]:
+    """`server.processes` of them, answering calls on `listen` and `http_listen`."""
     made: list[Member] = []
     numbers: Counter[str] = Counter()
     for role in _roles(settings):
         numbers[role] += 1
         # Only the parent reads it; it shows the metrics of all processes together.
         metrics_listen = "127.0.0.1:0" if settings.server.metrics_listen else ""
-        server = replace(settings.server, role=role, listen=listen, metrics_listen=metrics_listen)
+        server = replace(
+            settings.server, role=role, listen=listen, http_listen=http_listen, metrics_listen=metrics_listen
+        )
         made.append(Member(f"{role}-{numbers[role]}", replace(settings, server=server)))
     return tuple(made)
 
@@ -144,7 +146,7 @@ def _roles(settings: Settings) -> Iterator[Literal["api", "worker"]]:
 
 
 @contextmanager
-def reserved(listen: str) -> Iterator[str]:
+def reserved(listen: str, setting: str) -> Iterator[str]:
     """`listen`, HOST:PORT, with a port (0: a free one) that is this service's as long as the block runs.
 
     The socket that holds it never listens: the system deals connections out among the processes that do.
@@ -163,7 +165,7 @@ def reserved(listen: str) -> Iterator[str]:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         holder.bind(address)
     except OSError as error:
-        raise ConfigError(f"server.listen: cannot listen on {listen}, is the port in use?") from error
+        raise ConfigError(f"server.{setting}: cannot listen on {listen}, is the port in use?") from error
     with holder:
         yield f"{listen.rpartition(':')[0]}:{holder.getsockname()[1]}"
 
@@ -177,12 +179,14 @@ def run(settings: Settings, announce: Callable[[Running], None]) -> None:
     with ExitStack() as stack:
         logs = LogWriter(sys.stderr, logging.getLevelNamesMapping()[settings.logging.level.upper()])
         stack.callback(logs.close)
-        listen = settings.server.listen
+        listen, http_listen = settings.server.listen, settings.server.http_listen
         if settings.server.role != "worker":
-            listen = stack.enter_context(reserved(listen))
+            listen = stack.enter_context(reserved(listen, "listen"))
+            if http_listen:
+                http_listen = stack.enter_context(reserved(http_listen, "http_listen"))
         meters = ProcessMetrics()
         metrics_address = serve_metrics(settings, meters.registry, stack)
-        supervisor = Supervisor(members(settings, listen), meters, _drain_s(settings))
+        supervisor = Supervisor(members(settings, listen, http_listen), meters, _drain_s(settings))
 
         def announce_all(service: Running) -> None:
             announce(replace(service, metrics_address=metrics_address))

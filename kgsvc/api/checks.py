@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeVar, cast
 
+from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -40,12 +41,28 @@ _TOKEN_CHARS = 4_096
 INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
+class JsonText(bytes):
+    """A request as protobuf's mapping to JSON writes it."""
+
+
 def parse(kind: type[M], raw: bytes) -> M:
-    """The message in `raw`. Raises MalformedRequest."""
+    """The message in `raw`, by JsonText as JSON. Raises MalformedRequest."""
+    if isinstance(raw, JsonText):
+        return _of_json(kind, raw)
     try:
         return kind.FromString(raw)
     except DecodeError:
         raise MalformedRequest(f"the bytes are not a {kind.DESCRIPTOR.full_name}") from None
+
+
+def _of_json(kind: type[M], raw: bytes) -> M:
+    try:
+        return json_format.Parse(raw.decode("utf-8"), kind())
+    except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        why = (
+            "it is nested too deeply" if isinstance(error, RecursionError) else str(error).partition("\n")[0]
+        )
+        raise MalformedRequest(f"the body is not a {kind.DESCRIPTOR.full_name} as JSON: {why}") from None
 
 
 def unknown_fields(message: Message) -> list[Violation]:

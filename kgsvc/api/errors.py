@@ -27,7 +27,7 @@ from kgsvc.v1 import envelope_pb2
 
 ERROR_DOMAIN = "kgsvc"
 CODE_METADATA = "kgsvc-error-code"
-_STATUS_DETAILS_METADATA = "grpc-status-details-bin"
+STATUS_DETAILS_METADATA = "grpc-status-details-bin"
 # Trailers are limited to 8 KiB by common clients; the details travel in base64.
 _STATUS_DETAILS_BYTES = 4_096
 _STATUS_MESSAGE_CHARS = 256
@@ -213,7 +213,7 @@ def to_status(
         _pack(status, _bad_request(failure))
     trailers = (
         (CODE_METADATA, failure.error_code),
-        (_STATUS_DETAILS_METADATA, status.SerializeToString()),
+        (STATUS_DETAILS_METADATA, status.SerializeToString()),
     )
     return failure.rule.grpc_code, message, trailers
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import grpc
@@ -79,6 +81,14 @@ class Served:
     answerer: Answerer | None = None  # None: Ask composes contexts alone
 
 
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """What interceptors are told of a call."""
+
+    method: str
+    invocation_metadata: tuple[()] = ()
+
+
 class KgServer:
     """A gRPC server of the whole contract, not yet listening. Made on the event loop that serves."""
 
@@ -90,12 +100,13 @@ class KgServer:
         self._cutters = served.cutters
         names = [service.full_name for service in SERVICES]
         self._readiness = Readiness(core.store, names, settings.readiness_s)
-        self._server = grpc.aio.server(
-            interceptors=self._interceptors(core, served), options=_options(settings, core.limits)
-        )
+        self._around = self._interceptors(core, served)
+        self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+        self._server = grpc.aio.server(interceptors=self._around, options=_options(settings, core.limits))
         rpcs = _rpcs(core, served, self._acceptor, self._bounds.stopping)
         for service in SERVICES:
             methods = {each.name: rpcs[each.name].handler(each, core.limits) for each in service.methods}
+            self._handlers |= {f"/{service.full_name}/{name}": each for name, each in methods.items()}
             generic = grpc.method_handlers_generic_handler(service.full_name, methods)
             self._server.add_generic_rpc_handlers((generic,))
         health_pb2_grpc.add_HealthServicer_to_server(self._readiness.servicer, self._server)
@@ -112,6 +123,18 @@ class KgServer:
         if access.authenticator is not None:
             made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator, access.rates))
         return made
+
+    async def handler(self, method: str) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """What answers `/SERVICE/METHOD`, with all that stands around it: for calls that do not come by gRPC.
+        None: there is no such method."""
+
+        async def innermost(details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
+            return self._handlers.get(details.method)
+
+        find: Callable[[Any], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]] = innermost
+        for interceptor in reversed(self._around):
+            find = partial(interceptor.intercept_service, find)
+        return await find(_Details(method)) if method in self._handlers else None
 
     def listen(self, address: str, credentials: grpc.ServerCredentials | None = None) -> int:
         """Bind HOST:PORT and return the port (0 takes a free one). Raises RuntimeError when it is taken."""

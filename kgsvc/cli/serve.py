@@ -97,6 +97,7 @@ def announce(service: Running, settings: Settings) -> None:
         "role": settings.server.role,
         "processes": str(settings.server.processes),
         "callers": _callers(settings),
+        "http": service.http_address or "off",
         "metrics": _metrics(service.metrics_address, settings.server.metrics_listen),
     }
     where = f"listening on {service.address}" if service.address else "working on the queue"

@@ -14,7 +14,15 @@ from typing import Any
 from kgsvc.access.quotas import allowances
 from kgsvc.access.scopes import current_caller
 from kgsvc.commands.core import Core
-from kgsvc.domain.errors import Conflict, KgError, Overloaded, StoreRefused, StoreUnavailable
+from kgsvc.domain.errors import (
+    Conflict,
+    InvalidArgument,
+    KgError,
+    Overloaded,
+    StoreRefused,
+    StoreUnavailable,
+    Violation,
+)
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemStatus, NewItem
 from kgsvc.domain.model.keys import content_hash, digest, mint
@@ -107,7 +115,8 @@ class ItemAcceptor:
         """Accept all of `items` or none, and return when they are durable.
 
         Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
-        with other input), Overloaded, QuotaExceeded, StoreUnavailable.
+        with other input), InvalidArgument (the store cannot hold one of the items), Overloaded,
+        QuotaExceeded, StoreUnavailable.
         """
         cost = sum(len(item.body) for item in items) / ACCEPTED_CHARS
         batch = await offload(cost, self._batch, operation, group_id, items, idempotency_key)
@@ -123,8 +132,8 @@ class ItemAcceptor:
         each, in order.
 
         Those of one group are stored as one batch, in their order; if one of them cannot be, each as a batch
-        of its own. Besides Conflict a result may be Overloaded, QuotaExceeded, StoreUnavailable and
-        StoreRefused: then it is unknown whether that item is stored.
+        of its own. Besides Conflict and InvalidArgument a result may be Overloaded, QuotaExceeded and
+        StoreUnavailable: then it is unknown whether that item is stored.
         """
         places: dict[str, list[int]] = {}
         for place, (group_id, _) in enumerate(items):
@@ -143,7 +152,7 @@ class ItemAcceptor:
     ) -> Sequence[Acknowledged | KgError]:
         try:
             return _acknowledged(await self.accept(STREAM, group_id, items))
-        except (Conflict, StoreRefused) as refused:
+        except (Conflict, InvalidArgument) as refused:
             if len(items) == 1:
                 return [refused]
         except KgError as error:
@@ -171,7 +180,10 @@ class ItemAcceptor:
         self._bytes += size
         if self._running is None:
             self._running = asyncio.create_task(self._run(), name="accept")
-        accepted = await asyncio.shield(entry.answer)
+        try:
+            accepted = await asyncio.shield(entry.answer)
+        except StoreRefused as refused:
+            raise _cannot_be_held(batch) from refused
         new = sum(not item.duplicate for item in accepted.items)
         if new:
             self._core.metrics.ingestion_accepted.inc(new)
@@ -283,6 +295,13 @@ def _episode(group_id: str, item: ItemInput, now_ms: int) -> Episode:
     )
     hashed = content_hash(episode)
     return replace(episode, uuid=item.uuid or mint("episode", group_id, hashed), content_hash=hashed)
+
+
+def _cannot_be_held(batch: AcceptBatch) -> InvalidArgument:
+    if len(batch.items) > 1:
+        return InvalidArgument("the store cannot hold one of the items")
+    said = "the store cannot hold this item"
+    return InvalidArgument(said, [Violation("items[0]", said)])
 
 
 def _acknowledged(accepted: Accepted) -> list[Acknowledged | KgError]:

@@ -59,6 +59,8 @@ class Server:
     """Where the service listens and how it behaves towards its callers."""
 
     listen: Annotated[str, Address()] = "127.0.0.1:50051"  # port 0: any free one
+    # The contract as JSON over HTTP, and gRPC-Web; empty: none.
+    http_listen: Annotated[str, Address(optional=True)] = ""
     metrics_listen: Annotated[str, Address(optional=True)] = "127.0.0.1:9464"  # Prometheus; empty: none
     metrics_groups: Annotated[int, FROM_ZERO] = (
         50  # groups with a metric label of their own; others share one
@@ -211,11 +213,12 @@ def _access_problems(server: Server, access: AccessSettings) -> Iterator[str]:
         missing.append(
             "access.file (`kgsvc token create --admin` writes it), so that not everybody may do all"
         )
-    if missing and not server.insecure and not is_loopback(server.listen):
-        yield (
-            f"server.listen is {server.listen}, which other machines reach: set {'; and '.join(missing)};"
-            " or server.insecure = true (--insecure) if something else protects it"
-        )
+    for name, listen in (("listen", server.listen), ("http_listen", server.http_listen)):
+        if missing and listen and not server.insecure and not is_loopback(listen):
+            yield (
+                f"server.{name} is {listen}, which other machines reach: set {'; and '.join(missing)};"
+                " or server.insecure = true (--insecure) if something else protects it"
+            )
     if access.audit == STDOUT and server.processes > 1:
         yield "access.audit must be a file where server.processes is above 1"
 

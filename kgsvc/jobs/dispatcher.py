@@ -32,7 +32,7 @@ class QueueSettings:
     batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
     groups_at_once: int = 32  # groups that one process works on at the same time
-    batches_a_turn: int = 8  # then a group makes room if others wait
+    batches_a_turn: int = 1  # then a group makes room if others wait for a place
     attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500
     backoff_cap_ms: int = 60_000
@@ -271,7 +271,7 @@ class Dispatcher(Generic[L]):
 
     async def _claim(self, offers: Sequence[Offer]) -> int:
         free = self._kind.at_once - len(self._held)
-        able = [offer for offer in offers if self._lapses.may_claim(offer)][: max(0, free)]
+        able = [offer for offer in offers if self._may_claim(offer)][: max(0, free)]
         if self._draining or not able:
             return 0
         works = [offer.work for offer in able]
@@ -284,6 +284,10 @@ class Dispatcher(Generic[L]):
                 task = asyncio.create_task(self._serve(offer, lease))
                 self._held[offer.key] = _Held(lease, task)
         return claimed
+
+    def _may_claim(self, offer: Offer) -> bool:
+        """What this process holds without knowing, too: the answer to a claim or a release was lost."""
+        return offer.owner_id == self._owner_id or self._lapses.may_claim(offer)
 
     async def _serve(self, offer: Offer, lease: L) -> None:
         turn = 0

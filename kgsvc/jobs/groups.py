@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -77,11 +78,25 @@ class Starts:
     """Shared by the runners of a process. Used on one event loop; only `begin` and `alone` wait."""
 
     def __init__(self) -> None:
+        self._groups = 0  # that are worked on
         self._running = 0
         self._bytes = 0  # of bodies in the batches that have begun
         self._starting = False
         self._exclusive = False
         self._changed = asyncio.Event()
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """While a group is worked on."""
+        self._groups += 1
+        try:
+            yield
+        finally:
+            self._groups -= 1
+
+    def ahead(self, most: int) -> int:
+        """How many batches a group may have under way: all where it is alone, one beside as many others."""
+        return max(1, most + 1 - self._groups)
 
     @property
     def exclusive(self) -> bool:
@@ -170,6 +185,7 @@ class GroupRunner(Generic[P]):
         self._jobs = jobs
         self._lease = claimed.lease
         self._claimed = list(claimed.items)  # started, not begun
+        self._more = claimed.more
         self._ahead: deque[_Begun[P]] = deque()
         self._in_flight: set[str] = set()
         self._exhausted = False
@@ -183,18 +199,22 @@ class GroupRunner(Generic[P]):
         LeaseLost, ServiceError. What was begun and not committed is simply begun anew later.
         """
         try:
-            while True:
-                if not make_room():
-                    await self._begin_more()
-                if not self._ahead:
-                    return
-                begun = self._ahead.popleft()
-                try:
-                    await self._finish(await begun.task)
-                finally:
-                    begun.ended(self._jobs.starts)
+            with self._jobs.starts.group():
+                await self._work(make_room)
         finally:
             await self._give_up(list(self._ahead))
+
+    async def _work(self, make_room: Callable[[], bool]) -> None:
+        while True:
+            if not make_room():
+                await self._begin_more()
+            if not self._ahead:
+                return
+            begun = self._ahead.popleft()
+            try:
+                await self._finish(await begun.task)
+            finally:
+                begun.ended(self._jobs.starts)
 
     async def _give_up(self, begun: list[_Begun[P]]) -> None:
         for batch in begun:
@@ -205,7 +225,8 @@ class GroupRunner(Generic[P]):
     async def _begin_more(self) -> None:
         settings = self._jobs.settings
         self._exhausted = self._all_begun
-        while len(self._ahead) < settings.batches_ahead and not self._exhausted:
+        most = self._jobs.starts.ahead(settings.batches_ahead)
+        while len(self._ahead) < most and not self._exhausted:
             may_wait, started = not self._ahead, bool(self._claimed)
             if not await self._jobs.starts.begin(may_wait=may_wait, started=started):
                 return  # what was started with the claim goes back with the lease
@@ -226,10 +247,12 @@ class GroupRunner(Generic[P]):
 
     async def _start(self) -> list[QueuedItem]:
         items, self._claimed = self._claimed, []
+        more, self._more = self._more, False
         if not items:
             items = await self._started()
-        # A short batch means that nothing else is due; a suspect runs with nothing of its group beside it.
-        self._exhausted = len(items) < self._jobs.settings.micro_batch
+        # A short batch means that nothing else is due, unless a claim of many groups had no room for long
+        # texts; a suspect runs with nothing of its group beside it.
+        self._exhausted = len(items) < self._jobs.settings.micro_batch and not more
         self._all_begun = self._exhausted and not any(item.suspect for item in items)
         return await self._without_crashers(items)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -128,7 +129,8 @@ class Committer:
             except RevisionChanged:
                 names = None
                 continue
-            except StoreUnavailable:  # what was written may only lack its answer
+            # Written, though the answer was lost, or the lease was found given up before the answer came.
+            except (StoreUnavailable, asyncio.CancelledError):
                 self._offer(delta, lease)
                 raise
             self._offer(delta, lease)

@@ -46,7 +46,8 @@ class BuildStore(Protocol):
 
     async def claim_build(self, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
         """Take the lease if the record still is as `seen` and the build is not over: new token = token + 1,
-        state RUNNING, one attempt more; None when somebody was faster."""
+        state RUNNING, one attempt more unless it is the owner's own already; None when somebody was
+        faster."""
 
     async def renew_build(self, lease: BuildLease) -> bool:
         """Move the renewal counter; False when the lease is no longer held."""

@@ -78,16 +78,18 @@ class QueueStore(Protocol):
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =
-        token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had an owner,
-        its started items become suspect. Items of an older epoch end, shown as DELETED (group_deleted)."""
+        token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had another
+        owner, its started items become suspect; those of a lease of the same owner, of which the answer was
+        lost, are unmarked as by `release`: no process died. Items of an older epoch end, shown as DELETED
+        (group_deleted)."""
 
     async def begin(
         self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
     ) -> list[Claimed | None]:
         """`claim` each of these groups, all in one transaction, and start their due items as `start_items`
-        does: at most `limit` of a group, and of bodies about its equal share of `max_bytes`. A group of which
-        a suspect is due comes without items: `start_items` begins that one alone. One result a group, in
-        order; None: somebody was faster."""
+        does: at most `limit` of a group, and of bodies about its equal share of `max_bytes`; whether more are
+        due that did not fit into these is told. A group of which a suspect is due comes without items:
+        `start_items` begins that one alone. One result a group, in order; None: somebody was faster."""
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""
@@ -326,6 +328,10 @@ class AdminStore(Protocol):
 
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
+
+    async def busiest_groups(self, limit: int) -> list[str]:
+        """The groups that were changed most often, at most so many, the busiest first, then by group_id. The
+        record that stays of a deleted one may be among them."""
 
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
         """The first `limit` of these groups from `first` on and before `end`, by code points. What is read

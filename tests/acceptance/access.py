@@ -61,6 +61,7 @@ class Guarded:
     store: Watched
     by: Proof
     metrics_address: str = ""
+    http_url: str = ""
     tokens: dict[str, str] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)  # of credentials in the access file
     pairs: dict[str, tuple[Path, Path]] = field(default_factory=dict)
@@ -187,4 +188,5 @@ async def guarded(folder: Path, by: Proof, **settings: str) -> AsyncIterator[Gua
         async with app.running(load(environ=environ).settings) as service:
             assert service.address is not None
             made.address, made.metrics_address = service.address, service.metrics_address or ""
+            made.http_url = service.http_address or ""
             yield made

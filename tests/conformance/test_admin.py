@@ -182,6 +182,18 @@ async def test_group_ids_are_sorted(g: Scratch) -> None:
     assert [g for g in found if g in groups] == sorted(groups)
 
 
+async def test_the_busiest_groups_come_first(g: Scratch) -> None:
+    """By the number of changes; no more than were asked for, and none that was never changed."""
+    groups = [g, g.sibling(3), g.sibling()]
+    for times, each in enumerate(groups):
+        await each.accepted(each.episode("e1"))
+        for _ in range(times):
+            await each.write()
+    found = await g.store.busiest_groups(100_000)
+    assert [each for each in found if each.startswith(g.id)] == [groups[2].id, groups[1].id]
+    assert await g.store.busiest_groups(2) == found[:2]
+
+
 async def test_migrate_may_run_again(g: Scratch) -> None:
     """Migrating an up-to-date store returns its version and harms nothing; info names engine and version."""
     await _fill(g)

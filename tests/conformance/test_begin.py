@@ -74,17 +74,21 @@ async def test_claims_at_once_give_each_group_one_owner(g: Scratch) -> None:
 
 
 async def test_limits_hold_for_each_group(g: Scratch) -> None:
-    """At most `limit` items, its share of the bytes or one item; with a limit of 0 the lease alone."""
+    """At most `limit` items, its share of the bytes or one item; with a limit of 0 the lease alone. That the
+    bytes left some out is told."""
     groups = g, g.sibling()
     for each in groups:
         await each.accepted(*each.episodes(6, step=1, body="x" * 1_000))
     found = await g.store.begin(await _seen(*groups), "worker-a", NOW, 2, HUGE)
     assert [_uuids(each) for each in found] == [["e0", "e1"]] * 2
-    for max_bytes, count in ((6_500, 3), (2, 1)):
+    assert not any(present(each).more for each in found)
+    for max_bytes, count in ((6_500, 3), (2, 1), (HUGE, 6)):
         found = await g.store.begin(await _fresh(groups), "worker-a", NOW, MANY, max_bytes)
         assert [len(_uuids(each)) for each in found] == [count] * 2
+        assert [present(each).more for each in found] == [count < 6] * 2
     found = await g.store.begin(await _fresh(groups), "worker-a", NOW, 0, 0)
     assert [_uuids(each) for each in found] == [[], []]
+    assert not any(present(each).more for each in found)
     assert await g.started(present(found[0]).lease) == [f"e{n}" for n in range(6)]
 
 
@@ -131,6 +135,18 @@ async def test_what_was_started_by_a_claim_is_suspect_after_a_crash(g: Scratch) 
     with pytest.raises(LeaseLost):
         await g.store.apply(late, replace(await g.guard(present(dead).lease.token), releases=True))
     assert {item.state for item in await g.items()} == {ItemState.ACCEPTED}
+
+
+async def test_a_claim_whose_answer_was_lost_makes_no_suspects(g: Scratch) -> None:
+    """The same owner claims again, and its items are started by the new lease."""
+    await g.accepted(*g.episodes(2, step=1))
+    (lost,) = await _begin(g, await _seen(g))
+    (again,) = await _begin(g, await _seen(g))
+    assert [(item.episode.uuid, item.suspect) for item in present(again).items] == [
+        ("e0", False),
+        ("e1", False),
+    ]
+    assert present(again).lease.token == present(lost).lease.token + 1
 
 
 async def test_a_commit_can_give_the_lease_up(g: Scratch) -> None:

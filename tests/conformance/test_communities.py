@@ -139,6 +139,15 @@ async def test_a_build_is_leased_once(g: Scratch) -> None:
     assert await g.store.renew_build(second)
 
 
+async def test_an_owner_that_claims_its_own_build_again_begins_no_new_attempt(g: Scratch) -> None:
+    """It lives, and only did not hear of its lease."""
+    await _requested(g)
+    lost, again = await _leased(g), await _leased(g)
+    assert (again.attempt, again.token) == (1, lost.token + 1)
+    assert not await g.store.renew_build(lost)
+    assert (await _leased(g, "worker-b")).attempt == 2
+
+
 async def test_attempts_are_counted_until_it_gets_on(g: Scratch) -> None:
     """A failed attempt is due again at its time with its reason; a release takes the attempt back; progress
     begins the count anew; without a next time it is FAILED."""

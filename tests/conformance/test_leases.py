@@ -217,6 +217,23 @@ async def test_a_lapse_makes_started_items_suspect(g: Scratch) -> None:
     assert await _begun(g, lease) == [("e2", False, 0), ("e3", False, 0)]
 
 
+async def test_an_owner_that_claims_its_own_group_again_suspects_nothing(g: Scratch) -> None:
+    """It lives, and only did not hear of its lease: what that had started is as though it were given back."""
+    await g.accepted(*g.episodes(2, step=1))
+    dead = await g.leased()
+    await g.store.start_items(dead, NOW, 1, HUGE, ())
+    lost = await g.leased("worker-b")
+    assert await _begun(g, lost) == [("e0", True, 1)]
+    again = await g.leased("worker-b")
+    assert again.token == lost.token + 1
+    assert await _begun(g, again) == [("e0", True, 1)]
+    await g.move(again, ItemState.COMPLETED, "e0")
+    assert await g.started(again) == ["e1"]
+    assert await _begun(g, await g.leased("worker-b")) == [("e1", False, 0)]
+    with pytest.raises(LeaseLost):
+        await g.move(again, ItemState.COMPLETED, "e1")
+
+
 async def test_suspects_come_only_alone(g: Scratch) -> None:
     """While something is excluded, that is in work, no suspect is given out."""
     dead = await g.queued(*g.episodes(3, step=1))

@@ -158,7 +158,9 @@ class ModelQueue(ModelIntake):
         now = _work(group)
         if (now.owner_token, now.owner_id, now.renewals) != (seen.owner_token, seen.owner_id, seen.renewals):
             return None
-        if group.owner_id is not None:
+        if group.owner_id == owner_id:
+            group.give_up()
+        elif group.owner_id is not None:
             for item in group.items.values():
                 item.suspect |= item.started
                 item.started = False
@@ -177,7 +179,8 @@ class ModelQueue(ModelIntake):
             due = [item for item in self.peek(each.group_id).items.values() if item.due(now_ms)]
             if lease is not None and not any(item.suspect for item in due):
                 items = await self.start_items(lease, now_ms, limit, max_bytes // len(seen), ())
-            taken.append(None if lease is None else Claimed(lease, tuple(items)))
+            more = bool(items) and len(items) < min(limit, len(due))
+            taken.append(None if lease is None else Claimed(lease, tuple(items), more))
         return taken
 
     def _held(self, lease: Lease) -> Group:

@@ -192,6 +192,11 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
         with_content = {n for n, g in self._groups.items() if g.items or g.entities or g.ontology is not None}
         return sorted(with_content)
 
+    async def busiest_groups(self, limit: int) -> list[str]:
+        changed = [group for group in self._groups.values() if group.rev]
+        changed.sort(key=lambda group: (-group.rev, group.group_id))
+        return [group.group_id for group in changed[:limit]]
+
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
         there = [self._groups[name] for name in await self.group_ids() if first <= name < end][:limit]
         return [GroupSize(g.group_id, len(g.items), len(g.entities), len(g.facts), g.last_ms) for g in there]

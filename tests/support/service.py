@@ -90,6 +90,12 @@ class Service:
         printed = self._stdout.read_text(errors="replace")
         return str(re.findall(r"http://(127\.0\.0\.1:\d+)/metrics", printed)[-1])
 
+    @property
+    def http_url(self) -> str:
+        """Where it serves HTTP (settings: server.http_listen)."""
+        printed = self._stdout.read_text(errors="replace")
+        return str(re.findall(r"http +(https?://\S+)", printed)[-1])
+
     async def metrics(self) -> str:
         """What it counts, as Prometheus reads it."""
         url, opener = f"http://{self.metrics_address}/metrics", build_opener(ProxyHandler({}))

@@ -36,6 +36,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "acceptance/test_three_turns.py": EVERY,
     "acceptance/test_errors.py": ONCE,
     "acceptance/test_grpcurl.py": ONCE,
+    "acceptance/test_http.py": ONCE,
     "acceptance/test_limits.py": ONCE,
     "acceptance/test_locomo.py": ONCE,
     "acceptance/test_metadata.py::test_an_address_that_could_not_be_told_again_is_invalid": ONCE,

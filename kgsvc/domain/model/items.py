@@ -216,6 +216,7 @@ class Claimed:
 
     lease: Lease
     items: tuple[QueuedItem, ...] = ()
+    more: bool = False  # others are due that would have gone beyond its share of the bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ class Chat:
             )
 
         try:
-            async with aclosing(self._transport.stream(opening)) as events:
+            async with aclosing(self._transport.stream(opening, group_id)) as events:
                 async for event in events:
                     piece = read_piece(event)
                     usage = piece.usage or usage or _ONE_CALL
@@ -259,7 +259,7 @@ class Chat:
         while True:
             parameters = dialect.parameters(self.settings, messages, task.form, budget)
             try:
-                answer = await self._send(parameters, patient=task.operation in _PATIENT)
+                answer = await self._send(parameters, task.group_id, patient=task.operation in _PATIENT)
             except RequestRefused as refusal:
                 dialect = self._adapted(task.operation, refusal, dialect, budget)
                 continue
@@ -293,7 +293,7 @@ class Chat:
         if dialect != known and not dialect.passing:
             self._dialect = replace(dialect, shows_schema=dialect.shows_schema or known.shows_schema)
 
-    async def _send(self, parameters: dict[str, Any], *, patient: bool) -> Completion:
+    async def _send(self, parameters: dict[str, Any], group_id: str, *, patient: bool) -> Completion:
         async def send(client: AsyncOpenAI) -> RawResponse:
             # In extra_body they are sent as they are. As arguments, the client would check every type, which
             # takes a third of the time of a call.
@@ -302,7 +302,7 @@ class Chat:
             response: RawResponse = await create(model=model, messages=(), extra_body=parameters)
             return response
 
-        return read_answer(await self._transport.call(send, patient=patient))
+        return read_answer(await self._transport.call(send, group_id, patient=patient))
 
 
 def bare(text: str) -> str:

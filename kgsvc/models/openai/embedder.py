@@ -70,13 +70,13 @@ class OpenAIEmbedder:
             return response
 
         try:
-            body = await self._transport.call(send)
+            body = await self._transport.call(send, group_id)
         except RequestRefused as refusal:
             if RefusedPart.ENCODING not in refusal.parts or parameters["encoding_format"] == "float":
                 raise
             self._meter.trouble(Operation.EMBED, Trouble.UNSUPPORTED)
             parameters["encoding_format"] = "float"
-            body = await self._transport.call(send)
+            body = await self._transport.call(send, group_id)
             self._encoding = "float"  # for all later calls
         envelope = as_object(decoded(body))
         usage = read_usage(envelope)

@@ -18,6 +18,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.models.openai.settings import Endpoint
+from kgsvc.models.openai.turns import Turns
 
 _REPORTED_MAX_S = 3600.0
 T = TypeVar("T")
@@ -195,7 +196,7 @@ def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int)
 
 
 class Transport:
-    """Sends calls to one model server, a bounded number at the same time.
+    """Sends calls to one model server, a bounded number at the same time, which groups share.
 
     Give what searches a transport of its own, so that it does not wait behind extractions.
     """
@@ -212,8 +213,8 @@ class Transport:
         self._sleep = sleep
         self._rng = rng or random.Random()
         self._wall_clock_s = wall_clock_s
-        self._slots = asyncio.Semaphore(endpoint.max_concurrency)
-        self._patient = asyncio.Semaphore(max(1, endpoint.max_concurrency - 1))
+        self._slots = Turns(endpoint.max_concurrency)
+        self._patient = Turns(max(1, endpoint.max_concurrency - 1))
         self._client = openai.AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key or "none",
@@ -223,22 +224,22 @@ class Transport:
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         )
 
-    async def call(self, send: Call, *, patient: bool = False) -> bytes:
+    async def call(self, send: Call, group_id: str, *, patient: bool = False) -> bytes:
         """The body of a successful answer to `send`. Patient calls leave one slot free for the others.
 
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
         when the server refuses the request as such, ModelOutputInvalid when the answer is too large.
         """
-        async with self._patient if patient else nullcontext(), self._slots:
+        async with self._patient.turn(group_id) if patient else nullcontext(), self._slots.turn(group_id):
             return await self._tried(self._attempt, send)
 
-    async def stream(self, opening: Opening) -> AsyncGenerator[object, None]:
+    async def stream(self, opening: Opening, group_id: str) -> AsyncGenerator[object, None]:
         """The events of an answer that is sent as it is written. Only its beginning is tried again; closing
         the generator closes the connection. Once begun, the whole answer has the time of one attempt.
 
         Raises as `call`.
         """
-        async with self._slots:
+        async with self._slots.turn(group_id):
             events = await self._tried(self._opened, opening)
             ends_s = asyncio.get_running_loop().time() + self._endpoint.timeout_s
             async with events:

@@ -82,7 +82,7 @@ class Asked(StrEnum):
     EDGES = "edges"
 
 
-VERSION = "extraction/8"  # raise it with every change of these texts
+VERSION = "extraction/9"  # raise it with every change of these texts
 
 MARK = "episode_data"
 _PREVIOUS_CHARS = 250  # of one previous episode: who is meant stands mostly at its beginning
@@ -130,17 +130,17 @@ _EDGE_RULES = """
   year, close to the original wording and in its language.
 - "kind": functional when a new target or value takes the place of the old (employer, home, price, deadline,
   status); the source is the one that has only one: a project is LED_BY a person. event for what happened at a
-  moment; else state, as where two can stand side by side.
+  moment; else state, as where two stand side by side (a second job).
 - "polarity": asserts: it holds, held or will hold. ends: it stopped or will stop (left, resigned, sold, given
-  up: no event beside it). denies: it does not hold or was a mistake. With ends and denies "name" is the
-  relation that stopped or is denied (WORKS_AT).
+  up: no event beside it). denies: it does not hold, was a mistake, or will not begin after all. With ends and
+  denies "name" is the relation that stopped or is denied (WORKS_AT), and "fact" says so: "Al is not with X."
 - Cancelled or called off (a trip, a contract, a subscription): ends for what stops, and the event: CANCELLED,
   "The trip to Lisbon was called off."
 - A change is the new fact, and ends for the old one if the body names its other target ("from Graz to
   Linz"); a changed value is the new value, and the old one with its "invalid_at" if the body states it too. A
-  correction is the right fact, and denies for the wrong one if the body names it; that two things are not the
-  same is no fact. Renamed: RENAMED_TO from the node of the old name to that of the new; a nickname:
-  RENAMED_TO from it to the usual name.
+  correction is the right fact, and denies for the wrong one if the body, or what it corrects in "previous",
+  names it; that two things are not the same is no fact. Put off: the new date. Renamed: RENAMED_TO, an event,
+  from the node of the old name to that of the new; a nickname: RENAMED_TO from it to the usual name.
 - "keywords": up to five. Each fact once; leave none out. No facts: questions, requests, jokes, idle wishes,
   guesses, offers, conditions ("if"), rumours, small talk.
 
@@ -182,7 +182,8 @@ n1 Tom Weber, n2 Corvid, n3 Marlow, n4 Atlas
 n1 WORKS_AT n2, ends, 2025-09-12: "Tom Weber left Corvid on 12 September 2025."
 n1 WORKS_AT n3, functional, 2025-10-01: "Tom Weber works at Marlow from 1 October 2025."
 n4 HAS_DEADLINE n4, functional, 2025-09-15: "Atlas is due on 14 March 2026."
-"Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies
+"Ada(user): Sorry, the fair is in Bonn, not Cologne." -> LOCATED_IN Bonn asserts, LOCATED_IN Cologne denies:
+"The fair is not in Cologne."
 """,
     Source.TEXT: """\
 # This episode is a text

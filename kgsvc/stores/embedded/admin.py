@@ -272,6 +272,12 @@ def _group_ids(db: apsw.Connection) -> list[str]:
     return [group_id for group_id, gid in rows if _has_content(db, gid)]
 
 
+def _busiest_groups(db: apsw.Connection, limit: int) -> list[str]:
+    return column(
+        db, "SELECT group_id FROM groups WHERE rev > 0 ORDER BY rev DESC, group_id LIMIT ?", (limit,)
+    )
+
+
 def _has_content(db: apsw.Connection, gid: int) -> bool:
     sql = """
         SELECT EXISTS (SELECT 1 FROM episodes WHERE id BETWEEN ?1 AND ?2)
@@ -326,6 +332,7 @@ class EmbeddedAdmin(EmbeddedErasures):
     clock_ms = reading(_clock_ms)
     forget_group = writing(_forget)
     group_ids = reading(_group_ids)
+    busiest_groups = reading(_busiest_groups)
     group_sizes = reading(_group_sizes)
     put_ontology = writing(_put_ontology)
     ontology = reading(_ontology)

@@ -107,7 +107,7 @@ def _open_builds(db: apsw.Connection, now_ms: int, limit: int) -> list[BuildWork
 def _claim_build(db: apsw.Connection, seen: BuildWork, owner_id: str, now_ms: int) -> BuildLease | None:
     sql = """
         UPDATE community_builds SET token = token + 1, owner_id = ?1, state = 'running',
-            attempts = attempts + 1, updated_ms = ?2
+            attempts = attempts + (owner_id IS NOT ?1), updated_ms = ?2
         WHERE gid = (SELECT gid FROM groups WHERE group_id = ?3) AND build_id = ?4 AND token = ?5
             AND renewals = ?6 AND owner_id IS ?7 AND next_ms IS NOT NULL
         RETURNING token, (SELECT epoch FROM groups WHERE group_id = ?3), attempts, created_ms, drafted

@@ -116,7 +116,9 @@ def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> 
     if not rows:
         return None
     gid, token, epoch = rows[0]
-    if seen.owner_id is not None:
+    if seen.owner_id == owner_id:
+        _unmark(db, gid)
+    elif seen.owner_id is not None:
         db.execute("UPDATE items SET started = 0, suspect = 1 WHERE gid = ? AND started > 0", (gid,))
     return Lease(seen.group_id, owner_id, token, epoch)
 
@@ -128,10 +130,11 @@ def _begin(
     for each in seen:
         lease = _claim(db, each, owner_id, now_ms)
         items: list[QueuedItem] = []
+        more = False
         if lease is not None and not _one_suspect(db, (group := leased_group(db, lease)).gid, now_ms):
-            ids = _due(db, group.gid, now_ms, limit, max_bytes // len(seen), ())
+            ids, more = _due(db, group.gid, now_ms, limit, max_bytes // len(seen), ())
             items = _started_items(db, lease, group, ids)
-        taken.append(None if lease is None else Claimed(lease, tuple(items)))
+        taken.append(None if lease is None else Claimed(lease, tuple(items), more))
     return taken
 
 
@@ -178,7 +181,7 @@ def _start_items(
     if ids:  # a crash from here on is this item's own
         db.execute("UPDATE items SET crash_attempts = crash_attempts + 1 WHERE id = ?", (ids[0],))
     else:
-        ids = _due(db, gid, now_ms, limit, max_bytes, exclude)
+        ids, _more = _due(db, gid, now_ms, limit, max_bytes, exclude)
     return _started_items(db, lease, group, ids)
 
 
@@ -197,7 +200,8 @@ def _one_suspect(db: apsw.Connection, gid: int, now_ms: int) -> list[int]:
 
 def _due(
     db: apsw.Connection, gid: int, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
-) -> list[int]:
+) -> tuple[list[int], bool]:
+    """At most `limit` and about `max_bytes`; whether some of the `limit` went beyond these."""
     sql = """
         SELECT id, bytes FROM items INDEXED BY items_work
         WHERE gid = ? AND next_ms <= ? AND suspect = 0 AND uuid NOT IN (SELECT value FROM json_each(?))
@@ -211,7 +215,7 @@ def _due(
         if taken and total > max_bytes:
             break
         taken.append(row_id)
-    return taken
+    return taken, len(taken) < len(rows)
 
 
 def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:

@@ -175,6 +175,11 @@ _HAS_CONTENT: LiteralString = """(EXISTS {
     } OR g.ontology IS NOT NULL)"""
 _FORGET: LiteralString = "<LOCKED_GROUP> WITH g WHERE g.purging IS NULL AND NOT " + _HAS_CONTENT + " DELETE g"
 _GROUPS: LiteralString = "MATCH (g:KgGroup) WHERE " + _HAS_CONTENT + " RETURN g.group_id"
+_BUSIEST: LiteralString = """
+    MATCH (g:KgGroup) WHERE g.rev > 0
+    WITH g ORDER BY g.rev DESC, g.group_id LIMIT $p.limit
+    RETURN g.group_id
+    """
 _SIZES: LiteralString = (
     "MATCH (g:KgGroup) WHERE g.group_id >= $p.first AND g.group_id < $p.end AND "
     + _HAS_CONTENT
@@ -296,6 +301,9 @@ class Admin(Upgrading, Erasures):
 
     async def group_ids(self) -> list[str]:
         return sorted(row[0] for row in await self._run(_GROUPS))
+
+    async def busiest_groups(self, limit: int) -> list[str]:
+        return [row[0] for row in await self._run(_BUSIEST, limit=limit)]
 
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
         return [GroupSize(*row) for row in await self._run(_SIZES, first=first, end=end, limit=limit)]

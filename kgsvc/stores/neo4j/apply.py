@@ -28,7 +28,7 @@ from kgsvc.stores.neo4j.fact_terms import (
 )
 from kgsvc.stores.neo4j.guards import LOCK, check, claim_rows, questions_of
 from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
-from kgsvc.stores.neo4j.receipts import RELEASE_EPISODES, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.receipts import LOCK_COUNTERS, RELEASE_EPISODES, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
 from kgsvc.stores.neo4j.together import Together
@@ -261,7 +261,7 @@ _WRITE: LiteralString = (
     """
 )
 _LOCK_EACH: LiteralString = for_each(
-    whole_text(LOCK), "head, token, claimed, ours, owners, entities, facts, counted, group_id"
+    whole_text(LOCK), "head, token, claimed, ours, owners, entities, facts, known, group_id, counters"
 )
 _WRITE_25: LiteralString = "CYPHER 25" + _WRITE  # takes vectors as such
 # What few commits of items have, if any: removals, merges, new names of entities, callers' keys.
@@ -323,10 +323,12 @@ class Apply(Base):
         return [found[delta.group_id] for delta, _ in changes]
 
     async def _lock_and_write(self, changes: Sequence[Change], tx: Tx) -> dict[str, GroupHead | Exception]:
-        """All locks first, in one order everywhere."""
+        """All locks first, in one order everywhere: of groups, then of the counters that they share."""
         ordered = sorted(changes, key=lambda change: change[0].group_id)
         rows = await tx.run(_LOCK_EACH, all=[questions_of(delta, guard.token) for delta, guard in ordered])
         by_group = {row[8]: row for row in rows}
+        if counters := sorted({tuple(counter) for row in rows for counter in row[9]}):
+            await tx.run(LOCK_COUNTERS, counters=[list(counter) for counter in counters])
         found: dict[str, GroupHead | Exception] = {}
         writes: list[dict[str, Any]] = []
         shard = self._shard()

@@ -89,7 +89,7 @@ _CLAIM_BUILD: LiteralString = """
     WHERE b.next_ms IS NOT NULL AND (b.claim = $p.claim OR (b.token = $p.token
         AND b.renewals = $p.renewals
         AND (b.owner_id = $p.owner_id OR (b.owner_id IS NULL AND $p.owner_id IS NULL))))
-    SET b.attempts = b.attempts + CASE WHEN b.claim = $p.claim THEN 0 ELSE 1 END
+    SET b.attempts = b.attempts + CASE WHEN b.claim = $p.claim OR b.owner_id = $p.by THEN 0 ELSE 1 END
     SET b.token = $p.token + 1, b.owner_id = $p.by, b.claim = $p.claim, b.state = 'running',
         b.updated_ms = $p.now_ms
     RETURN g.epoch, b.attempts, b.created_ms, b.drafted

@@ -11,6 +11,7 @@ from kgsvc.domain.model.keys import digest
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
+from kgsvc.stores.neo4j.receipts import COUNTERS_OF
 
 # Returns the group's record under its lock, and what must be known of the rows before they are written. Part
 # of a statement for many groups (base.for_each).
@@ -50,9 +51,17 @@ LOCK: LiteralString = (
     + HELD_TERMS
     + """]) AS facts
     }
+    CALL (epoch) {
+        UNWIND $p.counted AS uuid
+        <SEEK i:KgItem uuid IN epoch>
+        WHERE i.charged IS NOT NULL OR i.keeps IS NOT NULL"""
+    + COUNTERS_OF
+    + """
+        RETURN collect(counter) AS counters
+    }
     RETURN [g.rev, epoch, g.last_ms] AS head,
         CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END AS token,
-        claimed, ours, owners, entities, facts, g.facts AS counted, g.group_id AS group_id
+        claimed, ours, owners, entities, facts, g.facts AS known, g.group_id AS group_id, counters
     """
 )
 
@@ -70,7 +79,13 @@ def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
         "keys": [digest(name_key) for name_key in delta.names],
         "entities": sorted(spoken),
         "facts": sorted({*(f.uuid for f in delta.facts), *(t.uuid for t in delta.remove_facts)}),
+        "counted": counted_items(delta),
     }
+
+
+def counted_items(delta: GraphDelta) -> list[str]:
+    """Items whose state or cost changes, or that go: what they use of quotas may change."""
+    return sorted({*delta.spent, *delta.remove_episodes, *(each.uuid for each in delta.transitions)})
 
 
 def claim_rows(claim: Claim | None) -> list[dict[str, Any]]:

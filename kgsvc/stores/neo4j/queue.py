@@ -12,7 +12,7 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Base, Row
-from kgsvc.stores.neo4j.receipts import RELEASE_GROUP, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.receipts import COUNTED_LOCKED, RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
 
@@ -132,9 +132,13 @@ _CLAIM: LiteralString = """
     SET g.owner_token = $p.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH g
     CALL (g) {
-        UNWIND CASE WHEN $p.owner_id IS NULL THEN [] ELSE [1] END AS lapsed
+        WITH g WHERE $p.owner_id <> $p.by
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
         SET i.suspect = true, i.started = null
+    }
+    CALL (g) {
+        WITH g WHERE $p.owner_id = $p.by
+        <UNMARK>
     }
     RETURN g.epoch, EXISTS {
         MATCH (i:KgPending)
@@ -155,10 +159,14 @@ _BEGIN: LiteralString = """
     SET g.owner_token = work.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH work, g
     CALL (work, g) {
-        UNWIND CASE WHEN work.owner_id IS NULL THEN [] ELSE [1] END AS lapsed
+        WITH work, g WHERE work.owner_id <> $p.by
         MATCH (i:KgPending)
         WHERE i.group_id = g.group_id AND i.started IS NOT NULL AND i.started <> work.owner_token + 1
         SET i.suspect = true, i.started = null
+    }
+    CALL (work, g) {
+        WITH g WHERE work.owner_id = $p.by
+        <UNMARK>
     }
     WITH g
     CALL (g) {
@@ -174,7 +182,8 @@ _BEGIN: LiteralString = """
         WITH i ORDER BY i.group_id, i.epoch, i.reference_ms, i.uuid LIMIT $p.limit
         RETURN collect(i) AS due
     }
-    WITH g, due[..<FITTING>] AS due
+    WITH g, due, <FITTING> AS fitting
+    WITH g, due[..fitting] AS due, fitting < size(due) AS more
     CALL (g, due) {
         UNWIND due AS i
         MATCH (e:Episodic {uuid: i.uuid, group_id: g.group_id, epoch: g.epoch})
@@ -183,7 +192,7 @@ _BEGIN: LiteralString = """
         WITH i, e
         RETURN collect([<QUEUED>, <EPISODE>]) AS items
     }
-    RETURN g.group_id, g.epoch, coalesce(g.ontology_rev, 0), items, EXISTS {
+    RETURN g.group_id, g.epoch, coalesce(g.ontology_rev, 0), items, more, EXISTS {
         MATCH (i:KgPending)
         WHERE i.group_id = g.group_id AND i.epoch < g.epoch AND i.reference_ms IS NOT NULL
             AND i.uuid IS NOT NULL
@@ -256,7 +265,9 @@ _START: LiteralString = """
     }
     """
 
-_SAVE: LiteralString = "<LEASED_GROUP>" + WRITE_TRANSITIONS + SETTLE_TRANSITIONS + "RETURN g.epoch"
+_SAVE: LiteralString = (
+    "<LEASED_GROUP>" + COUNTED_LOCKED + WRITE_TRANSITIONS + SETTLE_TRANSITIONS + "RETURN g.epoch"
+)
 
 # Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
 _PREVIOUS: LiteralString = """
@@ -343,11 +354,11 @@ class Queue(Base):
         )
         tokens = {each.group_id: each.owner_token + 1 for each in seen}
         taken: dict[str, Claimed] = {}
-        for group_id, epoch, ontology, items, stale in rows:
+        for group_id, epoch, ontology, items, more, stale in rows:
             if stale:
                 await self._end_stale(group_id, epoch, now_ms)
             lease = Lease(group_id, owner_id, tokens[group_id], epoch)
-            taken[group_id] = Claimed(lease, _readable(items, ontology))
+            taken[group_id] = Claimed(lease, _readable(items, ontology), more)
         return [taken.get(each.group_id) for each in seen]
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:

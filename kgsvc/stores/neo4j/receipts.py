@@ -91,7 +91,8 @@ _ACTIVITY: LiteralString = "MATCH (a:KgActivity) RETURN sum(a.count)"
 
 # The counters of quotas: KgQuota. An item that is counted has `charged` (the subjects of its tokens),
 # `charge_day`, `held` (tokens set aside, or spent) and `keeps` (the subjects of its bytes). A counter is
-# locked before it is read.
+# locked before it is read. Whoever changes several locks all of them first, sorted, behind the locks of
+# groups and before any other: transactions of different groups share counters, and must not wait in a circle.
 LOCK_USED: LiteralString = """
     UNWIND $p.counters AS row
     MERGE (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
@@ -99,6 +100,11 @@ LOCK_USED: LiteralString = """
     SET q.lock = 0
     WITH q, row
     RETURN row, q.used
+    """
+LOCK_COUNTERS: LiteralString = """
+    UNWIND $p.counters AS row
+    MATCH (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
+    SET q.lock = 0
     """
 CHARGE: LiteralString = """
     UNWIND $p.charges AS row
@@ -146,6 +152,29 @@ _RELEASE: LiteralString = """
     }
     """
 
+# The counters of an item i.
+COUNTERS_OF: LiteralString = """
+        UNWIND [subject IN coalesce(i.charged, []) | [subject, 'model_tokens', i.charge_day]]
+            + [subject IN coalesce(i.keeps, []) | [subject, 'bytes', 0]] AS counter
+        WITH DISTINCT counter"""
+COUNTERS_LOCKED: LiteralString = (
+    COUNTERS_OF
+    + """ ORDER BY counter[0], counter[1], counter[2]
+        MATCH (q:KgQuota {subject: counter[0], counted: counter[1], day: counter[2]})
+        SET q.lock = 0
+    }
+    """
+)
+COUNTED_LOCKED: LiteralString = (
+    """
+    CALL () {
+        UNWIND $p.counted AS uuid
+        <SEEK i:KgItem uuid>
+        WHERE i.charged IS NOT NULL
+        WITH i"""
+    + COUNTERS_LOCKED
+)
+
 # Parts of save_transitions and of apply. `counted` are items whose state or cost has changed.
 SETTLE_TRANSITIONS: LiteralString = (
     """
@@ -178,7 +207,11 @@ RELEASE_GROUP: LiteralString = (
     WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL
         AND i.uuid IS NOT NULL AND (i.charged IS NOT NULL OR i.keeps IS NOT NULL)
     WITH i LIMIT $p.batch
-    """
+    WITH collect(i) AS going
+    CALL (going) {
+        UNWIND going AS i"""
+    + COUNTERS_LOCKED
+    + "UNWIND going AS i"
     + _RELEASE
     + """
     SET i.charged = null, i.keeps = null

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.items import Claimed, GroupWork, ItemState, Lease
 from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.stores.embedded import EmbeddedStore
@@ -291,6 +292,61 @@ async def test_groups_that_cannot_be_begun_together_begin_one_by_one(
             await until(lambda group=group: all_done(store, group))  # type: ignore[misc]
     assert "not begun together" in caplog.text
     assert secret not in caplog.text
+
+
+async def test_an_answer_that_was_lost_holds_nothing_up(
+    store: EmbeddedStore, handler: ScriptedHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a claim; and a release that did not arrive: the process takes its own group again at once, without
+    suspicion."""
+    await accept(store, "g", [f"e{number}" for number in range(3)])
+    _lose_the_first(store, "begin", monkeypatch, arrives=True)
+    _lose_the_first(store, "release", monkeypatch, arrives=False)
+    handler.spoilt = {"e2"}  # its failure leaves the lease to be released
+    async with running(dispatcher(store, handler, settings=LONG_LEASE)):
+        await until(lambda: _are(store, "g", DONE, DONE, ItemState.PARKED))
+        await accept(store, "g", ["e3"])
+        await until(lambda: _are(store, "g", DONE, DONE, ItemState.PARKED, DONE))
+    assert handler.prepared[0] == ("e0", "e1", "e2")
+
+
+async def _are(store: EmbeddedStore, group: str, *expected: ItemState) -> bool:
+    return list((await states(store, group)).values()) == list(expected)
+
+
+def _lose_the_first(
+    store: EmbeddedStore, name: str, monkeypatch: pytest.MonkeyPatch, *, arrives: bool
+) -> None:
+    real, lost = getattr(store, name), list[str]()
+
+    async def answered(*asked: object) -> object:
+        if lost:
+            return await real(*asked)
+        lost.append(name)
+        if arrives:
+            await real(*asked)
+        raise StoreUnavailable("the connection was lost")
+
+    monkeypatch.setattr(store, name, answered)
+
+
+async def test_long_texts_do_not_shorten_a_visit(store: EmbeddedStore, handler: ScriptedHandler) -> None:
+    """A claim of several groups has room for a part of each; the rest follows in the same visit."""
+    for group in ("g", "h"):
+        await accept(store, group, [f"{group}{number}" for number in range(6)])
+    calls: list[str] = []
+    real = store.begin
+
+    async def begin(*asked: object) -> object:
+        calls.append("begin")
+        return await real(*asked)  # type: ignore[arg-type]
+
+    store.begin = begin  # type: ignore[method-assign, assignment]
+    async with running(dispatcher(store, handler, settings=replace(LONG_LEASE, batch_bytes=60))):
+        for group in ("g", "h"):
+            await until(lambda group=group: all_done(store, group))  # type: ignore[misc]
+    assert {("g0", "g1", "g2"), ("h0", "h1", "h2")} < set(handler.prepared)
+    assert calls.count("begin") == 1
 
 
 async def test_a_single_item_takes_two_transactions(store: EmbeddedStore, handler: ScriptedHandler) -> None:

@@ -43,3 +43,14 @@ async def test_a_waiting_runner_with_batches_is_sent_on_as_soon_as_somebody_must
     assert not waiting.done()
     starts.started(alone=True)
     assert not await asyncio.wait_for(waiting, 5)
+
+
+def test_a_group_has_fewer_batches_under_way_beside_others() -> None:
+    starts = Starts()
+    with starts.group():
+        assert starts.ahead(3) == 3
+        with starts.group():
+            assert starts.ahead(3) == 2
+            with starts.group(), starts.group():
+                assert starts.ahead(3) == 1
+        assert starts.ahead(3) == 3

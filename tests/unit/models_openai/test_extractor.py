@@ -281,6 +281,21 @@ async def test_a_commits_call_does_not_stand_behind_extractions(rig: Rig) -> Non
     assert rig.model.in_flight_max == 3
 
 
+async def test_a_groups_backlog_does_not_hold_another_group_up(rig: Rig) -> None:
+    """The next free place is that of the group with no call under way."""
+    rig.model.fail(hanging(), times=2)
+    extractor = rig.extractor(max_concurrency=3)
+    flood = asyncio.ensure_future(extractor.extract([request()] * 12))
+    await rig.model.received(2)
+    single = asyncio.ensure_future(extractor.extract([request("A word of another.", group_id="h")]))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    rig.model.heal()
+    await single
+    await flood
+    assert "A word of another." in json.dumps(rig.model.chats[2].body)
+
+
 async def test_cancellation_passes_through_and_frees_the_slot(rig: Rig, alice: Check) -> None:
     rig.model.fail(hanging())
     extractor = rig.extractor(max_concurrency=1)

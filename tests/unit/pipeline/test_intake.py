@@ -15,7 +15,7 @@ from kgsvc.commands.items import (
     input_hash,
     message_body,
 )
-from kgsvc.domain.errors import Conflict, Overloaded, StoreRefused, StoreUnavailable
+from kgsvc.domain.errors import Conflict, InvalidArgument, Overloaded, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.graph import RoleType, Source
 from kgsvc.domain.model.items import AcceptBatch, Accepted
 from tests.support.core import core_of
@@ -191,8 +191,13 @@ async def test_what_a_store_refuses_is_not_held_against_the_others() -> None:
     store.open.set()
     intake = _intake(store)
     results = await intake.accept_each([(f"g{n % 4}", _item(n)) for n in range(8)])
-    assert [n for n, result in enumerate(results) if isinstance(result, StoreRefused)] == [4]
+    assert [n for n, result in enumerate(results) if isinstance(result, InvalidArgument)] == [4]
     assert sum(isinstance(result, Acknowledged) for result in results) == 7
+    with pytest.raises(InvalidArgument, match="cannot hold one"):
+        await intake.accept("Op", "g", [_item(3), _item(4)])
+    with pytest.raises(InvalidArgument) as refused:
+        await intake.accept("Op", "g", [_item(4)])
+    assert [violation.field for violation in refused.value.violations] == ["items[0]"]
 
 
 async def test_a_group_over_its_quota_is_told_in_its_place() -> None:

@@ -218,15 +218,18 @@ async def test_after_an_outage_the_next_fact_asks_again(bench: Rewriting) -> Non
     assert (await bench.entity()).summary == tells("Ann", 13)
 
 
-async def test_a_change_whose_answer_was_lost_is_rewritten_too(bench: Rewriting) -> None:
+@pytest.mark.parametrize("error", [StoreUnavailable("the answer was lost"), asyncio.CancelledError()])
+async def test_a_change_whose_answer_was_lost_is_rewritten_too(
+    bench: Rewriting, error: BaseException
+) -> None:
     apply = bench.store.apply
 
     async def lost(delta: GraphDelta, guard: Guard) -> GroupHead:
         await apply(delta, guard)
-        raise StoreUnavailable("the answer was lost")
+        raise error
 
     bench.store.apply = lost  # type: ignore[method-assign]
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(type(error)):
         await bench.commit(says(*range(12)))
     bench.store.apply = apply  # type: ignore[method-assign]
     await bench.settle()

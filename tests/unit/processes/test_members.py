@@ -46,5 +46,5 @@ def test_without_metrics_no_process_serves_any() -> None:
 
 
 def test_what_a_process_says_of_itself_is_understood() -> None:
-    running = Running("127.0.0.1:7", None, StoreInfo("embedded", "SQLite 3", 12), "offline", None)
+    running = Running("127.0.0.1:7", None, None, StoreInfo("embedded", "SQLite 3", 12), "offline", None)
     assert Running.of_json(running.to_json()) == running

@@ -14,7 +14,7 @@ from kgsvc.observability.metrics import ProcessMetrics
 from kgsvc.processes import Member, ProcessFailed, Supervisor
 from kgsvc.stores.protocol import StoreInfo
 
-RUNNING = Running("127.0.0.1:7", "127.0.0.1:8", StoreInfo("embedded", "SQLite 3", 12), "offline", None)
+RUNNING = Running("127.0.0.1:7", None, "127.0.0.1:8", StoreInfo("embedded", "SQLite 3", 12), "offline", None)
 DRAIN_S = 60.0
 
 

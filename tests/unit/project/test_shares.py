@@ -14,9 +14,10 @@ from tests.support.shares import NEO4J_SHARES, place_of, share_of
         ("tests/acceptance/test_names.py::test_x[embedded]", "acceptance/test_names.py"),
         ("tests/acceptance/test_names.py::test_x[neo4j-2026]", "neo4j-2026 acceptance"),
         ("tests/acceptance/test_names.py::test_x[a-neo4j-5.26-b]", "neo4j-5.26"),
-        ("tests/faults/test_drain.py::test_x[neo4j-2026]", "neo4j-2026"),
+        ("tests/faults/test_drain.py::test_x[neo4j-2026]", "neo4j-2026 faults"),
+        ("tests/property/test_order.py::test_x[neo4j-2026]", "neo4j-2026"),
     ],
-    ids=["unit", "embedded", "newest", "in the middle of a name", "elsewhere"],
+    ids=["unit", "embedded", "newest", "in the middle of a name", "faults", "elsewhere"],
 )
 def test_the_share_of_a_test(node: str, share: str) -> None:
     assert share_of(node) == share
@@ -31,8 +32,8 @@ def test_a_neo4j_that_all_workers_reach_serves_one_of_them(monkeypatch: pytest.M
 
 
 def test_long_shares_begin_first() -> None:
-    assert [place_of(share) for share in NEO4J_SHARES] == [0, 1, 2]
-    assert place_of("unit/test_contract.py") == 3
+    assert [place_of(share) for share in NEO4J_SHARES] == [0, 1, 2, 3]
+    assert place_of("unit/test_contract.py") == 4
 
 
 def test_the_scheduler_still_asks_for_shares() -> None:

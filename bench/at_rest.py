@@ -1,0 +1,194 @@
+"""What many groups at rest cost: a store of 100,000 groups of two facts beside one of a single group.
+
+    python -m bench.at_rest [--groups 100000] [--new 200] [--out FILE]
+
+The embedded store. A group is ingested once and its rows are copied to the others, by SQL. Measured: seconds
+until a server is ready, milliseconds of a look for work while ten groups have an item, of an accept and of a
+search in groups that are new, the size of /metrics, and the memory of the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import tempfile
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import apsw
+
+from bench.measuring import keep, machine, quantile, resident_mib, run, say
+from bench.service import finished
+from kgsvc.domain.model.graph import Episode, Source
+from kgsvc.domain.model.items import AcceptBatch, NewItem
+from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.embedded.connection import FILE_NAME
+from kgsvc.stores.embedded.schema import ID_BITS
+from tests.support.client import Client, message
+from tests.support.service import Service
+
+_TOLD = ("Ada works at Acme.", "Ada lives in Berlin.")
+_AT_MS = 1_760_000_000_000
+_LOOKS = 50
+_BUSY = 10
+_SETTINGS = {"server.metrics_listen": "127.0.0.1:0", "logging.level": "warning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of a store with so many groups."""
+
+    groups: int
+    ready_s: float
+    look_ms: float
+    accept_ms: float
+    search_ms: float
+    metrics_kib: float
+    resident_mib: float
+
+
+def copied(file: Path, group_id: str, count: int) -> None:
+    """Have `count` groups more with the rows of this one, which is the last that was made."""
+    db = apsw.Connection(str(file))
+    with contextlib.closing(db), db:
+        ((gid,),) = db.execute("SELECT gid FROM groups WHERE group_id = ?", (group_id,))
+        ((receipts,),) = db.execute("SELECT max(rid) FROM receipts")
+        db.execute("CREATE TEMP TABLE copies (n INTEGER PRIMARY KEY)")
+        db.executemany("INSERT INTO copies VALUES (?)", [(n,) for n in range(1, count + 1)])
+        for table, where in _tables(db, gid, group_id):
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            values = ", ".join(_copy(column, receipts) for column in columns)
+            db.execute(
+                f"INSERT INTO main.{table} ({', '.join(columns)}) SELECT {values}"
+                f" FROM (SELECT * FROM main.{table} WHERE {where}), copies"
+            )
+        db.execute("UPDATE totals SET last_gid = last_gid + ?", (count,))
+
+
+def _tables(db: apsw.Connection, gid: int, group_id: str) -> Iterator[tuple[str, str]]:
+    """Those with rows of a group, with what selects these."""
+    names = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    for table in names:
+        columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+        place = next((column for column in ("gid", "id", "episode_id") if column in columns), None)
+        if table == "receipts":
+            yield table, f"group_id = '{group_id}'"
+        elif table == "receipt_items":
+            yield table, f"item_id >> {ID_BITS} = {gid}"
+        elif table not in ("totals", "versions") and place is not None:
+            yield table, f"{place} = {gid}" if place == "gid" else f"{place} >> {ID_BITS} = {gid}"
+
+
+def _copy(column: str, receipts: int) -> str:
+    """The value of a column in copy number n."""
+    if column == "gid":
+        return "gid + n"
+    if column in ("group_id", "receipt_id"):
+        return f"{column} || '-' || n"
+    if column == "rid":
+        return f"rid + n * {receipts}"
+    if column == "id" or (column.endswith("_id") and column not in ("document_id", "merge_id", "request_id")):
+        return f"{column} + (n << {ID_BITS})"
+    return column
+
+
+async def timed(call: Callable[[int], Awaitable[object]], count: int) -> float:
+    """The median of so many calls one after the other, in milliseconds."""
+    times: list[float] = []
+    for number in range(count):
+        began = time.perf_counter()
+        await call(number)
+        times.append((time.perf_counter() - began) * 1_000)
+    return quantile(times, 0.5)
+
+
+async def look_ms(folder: Path) -> float:
+    """Of what the worker asks for, while a few groups have an item."""
+    store = await EmbeddedStore.open(folder)
+    try:
+        await store.migrate()
+        for number in range(_BUSY):
+            episode = Episode("e", f"busy-{number}", "Words.", Source.TEXT, _AT_MS, _AT_MS)
+            call = AcceptBatch(
+                episode.group_id, (NewItem(episode),), str(uuid.uuid4()), "AddEpisodes", _AT_MS
+            )
+            await store.accept([call])
+
+        async def look(_number: int) -> None:
+            assert len(await store.ready_groups(_AT_MS, 128)) == _BUSY
+            await store.next_due_ms()
+
+        return await timed(look, _LOOKS)
+    finally:
+        await store.close()
+
+
+async def measured(folder: Path, groups: int, new: int) -> Figures:
+    """A server on a store that has so many groups."""
+    settings = _SETTINGS | {"store.data_dir": str(folder / "data")}
+    async with Service(settings, folder, "template") as service, Client(service.address) as client:
+        told = [message(text, _AT_MS + n, role="Ada") for n, text in enumerate(_TOLD)]
+        await client.add_messages("rest", told)
+        await finished(client, "rest")
+        await service.stop()
+    await asyncio.to_thread(copied, folder / "data" / FILE_NAME, "rest", groups - 1)
+    say(f"{groups:,} groups are there")
+    began = time.perf_counter()
+    async with Service(settings, folder) as service, Client(service.address) as client:
+        ready_s = time.perf_counter() - began
+        names = [f"new-{number}" for number in range(new)]
+
+        async def accept(number: int) -> None:
+            await client.add_messages(names[number], [message(_TOLD[0], _AT_MS, role="Ada")])
+
+        async def search(number: int) -> None:
+            assert await client.search(names[number], "Where does Ada work?")
+
+        accepted_ms = await timed(accept, new)
+        await finished(client, names[-1])
+        await asyncio.gather(*(finished(client, name) for name in names))
+        searched_ms = await timed(search, new)
+        size = len(await service.metrics()) / 1_024
+        resident = resident_mib(service.pid)
+    look = await look_ms(folder / "data")
+    return Figures(groups, ready_s, look, accepted_ms, searched_ms, size, resident)
+
+
+def show(found: Sequence[Figures]) -> None:
+    """A table in Markdown."""
+    print("| groups | ready s | look ms | accept ms | search ms | /metrics KiB | memory MiB |")
+    print("|---|---|---|---|---|---|---|")
+    for each in found:
+        print(
+            f"| {each.groups:,} | {each.ready_s:.2f} | {each.look_ms:.2f} | {each.accept_ms:.2f}"
+            f" | {each.search_ms:.2f} | {each.metrics_kib:.0f} | {each.resident_mib:.0f} |"
+        )
+
+
+async def measure(options: argparse.Namespace, folder: Path) -> None:
+    found = []
+    for groups in (1, options.groups):
+        own = folder / f"of-{groups}"
+        own.mkdir()
+        found.append(await measured(own, groups, options.new))
+    show(found)
+    keep({"machine": machine(), "at_rest": [asdict(each) for each in found]}, options.out)
+
+
+def main() -> None:
+    """The command line of this file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--groups", type=int, default=100_000)
+    parser.add_argument("--new", type=int, default=200, help="groups that are made while measuring")
+    parser.add_argument("--out", type=Path, help="also write the figures as JSON")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        run(measure(options, Path(folder)))
+
+
+if __name__ == "__main__":
+    main()
