@@ -11,14 +11,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 )
 
-const (
-	tries        = 5
-	forever      = math.MaxInt
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
-)
+const tries, forever = 5, math.MaxInt
+const firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
 
 type asking interface{ GetRequestId() string }
 
@@ -59,12 +56,22 @@ func (a *attempts) late(ctx context.Context, pause time.Duration) bool {
 	return bounded && !over.Before(deadline) || a.within > 0 && !over.Before(a.until)
 }
 
+// run tries something until it succeeds, or there is no next attempt.
+func (a *attempts) run(ctx context.Context, requestID string, try func() error) error {
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if err := a.pause(ctx, failureOf(err, a.client.address, requestID)); err != nil {
+			return err
+		}
+	}
+}
+
 // ended is the failure of a context that is done.
 func ended(ctx context.Context) *Error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &Error{Code: DeadlineExceeded, Message: "no answer in time", cause: ctx.Err()}
-	}
-	return &Error{Code: Cancelled, Message: "the context was cancelled", cause: ctx.Err()}
+	return failureOf(status.FromContextError(ctx.Err()).Err(), "", "")
 }
 
 // bounded gives a context a deadline, unless it has one.
@@ -78,19 +85,15 @@ func bounded(ctx context.Context, within time.Duration) (context.Context, contex
 // call returns an answer after as many attempts as it takes. Each may follow a failure that passes: it reads, or
 // the service knows what it was sent before.
 func call[Q asking, A any](ctx context.Context, c *Client,
-	method func(context.Context, Q, ...grpc.CallOption) (A, error), ask Q) (A, error) {
+	method func(context.Context, Q, ...grpc.CallOption) (A, error), ask Q) (answer A, err error) {
 	ctx, cancel := bounded(ctx, c.timeout)
 	defer cancel()
 	again := attempts{client: c, most: tries}
-	for {
-		answer, err := method(ctx, ask)
-		if err == nil {
-			return answer, nil
-		}
-		if err := again.pause(ctx, failureOf(err, c.address, ask.GetRequestId())); err != nil {
-			return *new(A), err
-		}
-	}
+	err = again.run(ctx, ask.GetRequestId(), func() (err error) {
+		answer, err = method(ctx, ask)
+		return err
+	})
+	return answer, err
 }
 
 // receive takes all answers of a stream, over as many streams as it takes; `once` tells that nothing is tried again
@@ -98,8 +101,8 @@ func call[Q asking, A any](ctx context.Context, c *Client,
 func receive[Q asking, A any](ctx context.Context, again attempts, once bool,
 	method func(context.Context, Q, ...grpc.CallOption) (grpc.ServerStreamingClient[A], error), ask Q,
 	take func(*A)) error {
-	for {
-		err := answers(ctx, method, ask, func(answer *A) bool {
+	return again.run(ctx, ask.GetRequestId(), func() error {
+		return answers(ctx, method, ask, func(answer *A) bool {
 			again.failed = 0
 			if once {
 				again.most = 1
@@ -107,13 +110,7 @@ func receive[Q asking, A any](ctx context.Context, again attempts, once bool,
 			take(answer)
 			return true
 		})
-		if err == nil {
-			return nil
-		}
-		if err := again.pause(ctx, failureOf(err, again.client.address, ask.GetRequestId())); err != nil {
-			return err
-		}
-	}
+	})
 }
 
 // answers takes what one stream answers, until it ends or `take` has enough.

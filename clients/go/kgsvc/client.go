@@ -26,12 +26,9 @@ import (
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
-const (
-	defaultAddress = "127.0.0.1:50051"
-	defaultTimeout = 30 * time.Second
-	waitTimeout    = 10 * time.Minute
-	mebibyte       = 1024 * 1024
-)
+const defaultAddress = "127.0.0.1:50051"
+const defaultTimeout, waitTimeout = 30 * time.Second, 10 * time.Minute
+const mebibyte = 1024 * 1024
 
 var loopback = []string{"127.", "localhost:", "[::1]:", "unix:"}
 
@@ -127,12 +124,11 @@ func (c *Client) Groups(ctx context.Context) iter.Seq2[*kgsvcv1.GroupSummary, er
 }
 
 func (o Options) fromEnvironment() Options {
-	o.Server = cmp.Or(o.Server, os.Getenv("KGSVC_SERVER"), defaultAddress)
-	o.Token = cmp.Or(o.Token, os.Getenv("KGSVC_TOKEN"))
-	o.TLSCA = cmp.Or(o.TLSCA, os.Getenv("KGSVC_TLS_CA"))
-	o.TLSCert = cmp.Or(o.TLSCert, os.Getenv("KGSVC_TLS_CERT"))
-	o.TLSKey = cmp.Or(o.TLSKey, os.Getenv("KGSVC_TLS_KEY"))
-	o.TLSName = cmp.Or(o.TLSName, os.Getenv("KGSVC_TLS_NAME"))
+	for name, field := range map[string]*string{"SERVER": &o.Server, "TOKEN": &o.Token, "TLS_CA": &o.TLSCA,
+		"TLS_CERT": &o.TLSCert, "TLS_KEY": &o.TLSKey, "TLS_NAME": &o.TLSName} {
+		*field = cmp.Or(*field, os.Getenv("KGSVC_"+name))
+	}
+	o.Server = cmp.Or(o.Server, defaultAddress)
 	return o
 }
 

@@ -17,11 +17,8 @@ import (
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
-const (
-	wholeBytes = 3 * mebibyte // of a document that one call carries
-	partBytes  = mebibyte
-	lookEvery  = 250 * time.Millisecond
-)
+// Of a document: what one call carries, what a message of a stream does, and when to look again how far it is.
+const wholeBytes, partBytes, lookEvery = 3 * mebibyte, mebibyte, 250 * time.Millisecond
 
 // DocumentInput is a document to be added, or a new text of one. It is the same document by ID, else by SourceURL,
 // else by Path.
@@ -119,18 +116,15 @@ func (g *Group) streamDocument(ctx context.Context, item *kgsvcv1.DocumentItem) 
 	ctx, cancel := bounded(ctx, waitTimeout)
 	defer cancel()
 	again := attempts{client: g.client, most: tries}
-	for {
-		answer, err := g.sendDocument(ctx, item, content)
+	var answer *kgsvcv1.StreamDocumentsResponse
+	err := again.run(ctx, "", func() (err error) {
+		answer, err = g.sendDocument(ctx, item, content)
 		if refused := answer.GetError(); refused != nil {
-			return nil, &Error{Code: Code(refused.GetErrorCode()), Message: refused.GetMessage(), RequestID: answer.GetRequestId()}
+			err = &Error{Code: Code(refused.GetErrorCode()), Message: refused.GetMessage(), RequestID: answer.GetRequestId()}
 		}
-		if err == nil {
-			return addedDocumentOf(answer.GetDocument()), nil
-		}
-		if err := again.pause(ctx, failureOf(err, g.client.address, "")); err != nil {
-			return nil, err
-		}
-	}
+		return err
+	})
+	return addedDocumentOf(answer.GetDocument()), err
 }
 
 func (g *Group) sendDocument(ctx context.Context, item *kgsvcv1.DocumentItem, content []byte) (
@@ -157,10 +151,9 @@ func (g *Group) sendDocument(ctx context.Context, item *kgsvcv1.DocumentItem, co
 	return stream.Recv()
 }
 
-// DocumentOptions are those of Document.
-type DocumentOptions struct {
-	Wait bool // until all of it is read, or as much as can be, and what only former texts said is withdrawn
-}
+// DocumentOptions are those of Document: whether to wait until all of it is read, or as much as can be, and what only
+// former texts said is withdrawn.
+type DocumentOptions struct{ Wait bool }
 
 // Document is a document and how far it is.
 func (g *Group) Document(ctx context.Context, id string, options *DocumentOptions) (*Document, error) {

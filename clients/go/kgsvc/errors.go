@@ -4,6 +4,7 @@ package kgsvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,45 +17,31 @@ import (
 // Code says what kind of failure it is; errors.Is(err, kgsvc.NotFound) asks for it.
 type Code string
 
-// Codes of the service, and those that this client makes: Unreachable, Broken, Cancelled.
+// What the service refuses. Conflict: it exists with other content, or several groups have the uuid. Unimplemented: the
+// service is older than this client.
 const (
-	InvalidArgument     Code = "INVALID_ARGUMENT"
-	LimitExceeded       Code = "LIMIT_EXCEEDED"
-	MalformedRequest    Code = "MALFORMED_REQUEST"
-	NotFound            Code = "NOT_FOUND"
-	Conflict            Code = "CONFLICT" // it exists with other content, or several groups have the uuid
-	Unauthenticated     Code = "UNAUTHENTICATED"
-	PermissionDenied    Code = "PERMISSION_DENIED"
-	Overloaded          Code = "OVERLOADED"
-	QuotaExceeded       Code = "QUOTA_EXCEEDED"
-	ShuttingDown        Code = "SHUTTING_DOWN"
-	StoreUnavailable    Code = "STORE_UNAVAILABLE"
-	EmbedderUnavailable Code = "EMBEDDER_UNAVAILABLE"
-	ModelUnavailable    Code = "MODEL_UNAVAILABLE"
-	Unimplemented       Code = "UNIMPLEMENTED" // the service is older than this client
-	Internal            Code = "INTERNAL"
-	DeadlineExceeded    Code = "DEADLINE_EXCEEDED" // a write may have happened; to send it again is safe
-	Unreachable         Code = "UNREACHABLE"       // no service answers
-	Broken              Code = "BROKEN"            // the connection broke
-	Cancelled           Code = "CANCELLED"
+	InvalidArgument, LimitExceeded, MalformedRequest Code = "INVALID_ARGUMENT", "LIMIT_EXCEEDED", "MALFORMED_REQUEST"
+	NotFound, Conflict                               Code = "NOT_FOUND", "CONFLICT"
+	Unauthenticated, PermissionDenied                Code = "UNAUTHENTICATED", "PERMISSION_DENIED"
+	Unimplemented, Internal                          Code = "UNIMPLEMENTED", "INTERNAL"
 )
 
-var passing = []Code{
-	Overloaded, QuotaExceeded, ShuttingDown, StoreUnavailable, EmbedderUnavailable, ModelUnavailable,
-	DeadlineExceeded, Unreachable, Broken, Cancelled,
-}
+// What may pass. Of these the client makes Unreachable (no service answers), Broken (the connection did) and Cancelled.
+// DeadlineExceeded: a write may have happened, and to send it again is safe.
+const (
+	Overloaded, QuotaExceeded, ShuttingDown                 Code = "OVERLOADED", "QUOTA_EXCEEDED", "SHUTTING_DOWN"
+	StoreUnavailable, EmbedderUnavailable, ModelUnavailable Code = "STORE_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "MODEL_UNAVAILABLE"
+	DeadlineExceeded, Unreachable, Broken, Cancelled        Code = "DEADLINE_EXCEEDED", "UNREACHABLE", "BROKEN", "CANCELLED"
+)
 
-// What gRPC itself says where the service said nothing.
+var passing = []Code{Overloaded, QuotaExceeded, ShuttingDown, StoreUnavailable, EmbedderUnavailable, ModelUnavailable,
+	DeadlineExceeded, Unreachable, Broken, Cancelled}
+
+// What gRPC itself says where the service said nothing; ResourceExhausted: larger than a message may be.
 var byStatus = map[codes.Code]Code{
-	codes.Unavailable:       Unreachable,
-	codes.Internal:          Broken,
-	codes.Unknown:           Broken,
-	codes.ResourceExhausted: LimitExceeded, // larger than a message may be
-	codes.DeadlineExceeded:  DeadlineExceeded,
-	codes.Canceled:          Cancelled,
-	codes.Unimplemented:     Unimplemented,
-	codes.Unauthenticated:   Unauthenticated,
-	codes.PermissionDenied:  PermissionDenied,
+	codes.Unavailable: Unreachable, codes.Internal: Broken, codes.Unknown: Broken, codes.ResourceExhausted: LimitExceeded,
+	codes.DeadlineExceeded: DeadlineExceeded, codes.Canceled: Cancelled, codes.Unimplemented: Unimplemented,
+	codes.Unauthenticated: Unauthenticated, codes.PermissionDenied: PermissionDenied,
 }
 
 // Error makes a code a target of errors.Is.
@@ -90,14 +77,18 @@ func (e *Error) Is(target error) bool {
 // Retryable tells whether the same call may succeed later.
 func (e *Error) Retryable() bool { return slices.Contains(passing, e.Code) }
 
-// failureOf makes an Error of a gRPC status.
+// failureOf makes an Error of a gRPC status, or of anything else that ended a call.
 func failureOf(err error, address, requestID string) *Error {
+	var made *Error
+	if errors.As(err, &made) {
+		return made
+	}
 	told := status.Convert(err)
 	code, known := byStatus[told.Code()]
 	if !known {
 		code = Internal
 	}
-	made := &Error{Code: code, Message: told.Message(), RequestID: requestID, cause: err}
+	made = &Error{Code: code, Message: told.Message(), RequestID: requestID, cause: err}
 	for _, detail := range told.Details() {
 		switch detail := detail.(type) {
 		case *errdetails.ErrorInfo:

@@ -4,6 +4,7 @@ package kgsvc
 
 import (
 	"context"
+	"io"
 	"iter"
 
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
@@ -34,7 +35,8 @@ type WatchedEpisode struct {
 func (g *Group) Follow(ctx context.Context, cursor string) iter.Seq2[*Changes, error] {
 	return func(yield func(*Changes, error) bool) {
 		again := attempts{client: g.client, most: forever, within: waitTimeout}
-		for wanted := true; wanted; {
+		wanted := true
+		err := again.run(ctx, "", func() error {
 			ask := &kgsvcv1.WatchGroupRequest{RequestId: g.client.id(),
 				Input: &kgsvcv1.WatchGroupInput{GroupId: g.ID, Cursor: said(cursor)}}
 			err := answers(ctx, g.client.RPC.WatchGroup, ask, func(told *kgsvcv1.WatchGroupResponse) bool {
@@ -44,17 +46,13 @@ func (g *Group) Follow(ctx context.Context, cursor string) iter.Seq2[*Changes, e
 				cursor = changes.Cursor
 				return wanted
 			})
-			if !wanted {
-				return
+			if err == nil && wanted {
+				return io.ErrUnexpectedEOF // the service ended the stream
 			}
-			failure := &Error{Code: Broken, Message: "the service ended the stream"}
-			if err != nil {
-				failure = failureOf(err, g.client.address, ask.GetRequestId())
-			}
-			if err := again.pause(ctx, failure); err != nil {
-				yield(nil, err)
-				return
-			}
+			return err
+		})
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }

@@ -14,11 +14,7 @@ import (
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
-const (
-	askTimeout    = 2 * time.Minute
-	contextTokens = 2_000
-	lastEpisodes  = 1_000
-)
+const askTimeout, contextTokens, lastEpisodes = 2 * time.Minute, 2_000, 1_000
 
 // Group is the memory of a tenant.
 type Group struct {
@@ -184,10 +180,8 @@ func (g *Group) History(ctx context.Context, factUUID string) ([]Fact, error) {
 	return each(answer.GetOutput().GetFacts(), factOf), err
 }
 
-// EntityOptions are those of Entity.
-type EntityOptions struct {
-	Ended bool // facts that ended, too
-}
+// EntityOptions are those of Entity: whether facts that ended are wanted, too.
+type EntityOptions struct{ Ended bool }
 
 // Entity is an entity with its facts and the latest episodes that name it.
 func (g *Group) Entity(ctx context.Context, uuid string, options *EntityOptions) (*KnownEntity, error) {
@@ -244,10 +238,8 @@ func (g *Group) Items(ctx context.Context, states ...string) iter.Seq2[Item, err
 	})
 }
 
-// EpisodesOptions are those of Episodes.
-type EpisodesOptions struct {
-	Last, PageSize int // how many, 1,000 by default, and how many a call fetches
-}
+// EpisodesOptions are those of Episodes: how many, 1,000 by default, and how many a call fetches.
+type EpisodesOptions struct{ Last, PageSize int }
 
 // Episodes lists the latest texts, the oldest of them first.
 func (g *Group) Episodes(ctx context.Context, options *EpisodesOptions) iter.Seq2[Episode, error] {

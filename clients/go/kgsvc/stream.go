@@ -5,7 +5,6 @@ package kgsvc
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"strconv"
 	"time"
@@ -15,15 +14,10 @@ import (
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
-const (
-	windowItems = 1_024
-	windowBytes = 8 * mebibyte
-)
+const windowItems, windowBytes = 1_024, 8 * mebibyte
 
-// StreamOptions are those of Stream.
-type StreamOptions struct {
-	Time time.Time // of the first item that tells none; now by default
-}
+// StreamOptions are those of Stream: the time of the first item that tells none is now by default.
+type StreamOptions struct{ Time time.Time }
 
 // Received iterates what a channel brings, until it is closed or the context ends.
 func Received[T any](ctx context.Context, channel <-chan T) iter.Seq[T] {
@@ -175,10 +169,7 @@ func (w *window) failure(ctx context.Context, err error) *Error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return &Error{Code: DeadlineExceeded, Message: "nothing was answered in time", cause: err}
 	}
-	if errors.Is(err, io.EOF) {
-		return &Error{Code: Broken, Message: "the service ended the stream too early", cause: err}
-	}
-	return failureOf(err, w.client.address, "")
+	return failureOf(err, w.client.address, "") // an EOF is as good as a broken stream
 }
 
 func (w *window) put(item *kgsvcv1.StreamEpisodesRequest) {

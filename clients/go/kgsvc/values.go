@@ -77,11 +77,14 @@ type Answer struct {
 	Raw       *kgsvcv1.AskResult
 }
 
-// Item is something on its way into the graph. State is accepted, ..., completed, parked or deleted.
+// Item is something on its way into the graph. State is accepted, ..., completed, parked or deleted. A duplicate was
+// there before, as Add tells; the last three tell of the work on it since.
 type Item struct {
-	UUID, Name, State, Reason string
-	Attempts                  int
-	UpdatedAt                 time.Time
+	UUID, Name, State string
+	Duplicate         bool
+	Reason            string
+	Attempts          int
+	UpdatedAt         time.Time
 }
 
 // Outcome is what became of items that were waited for, by uuid. One that is parked could not be read, and says why.
@@ -96,13 +99,7 @@ type ReceiptID string
 // Receipt is what a call added.
 type Receipt struct {
 	ID    ReceiptID
-	Items []AcceptedItem
-}
-
-// AcceptedItem is one of the items that were added; a duplicate was there before.
-type AcceptedItem struct {
-	UUID, State string
-	Duplicate   bool
+	Items []Item
 }
 
 // Report is what became of the items of a stream; duplicates were there before. It has a receipt for each batch that
@@ -180,12 +177,12 @@ type processed interface {
 }
 
 func itemOf[T processed](raw T) Item {
-	return Item{raw.GetUuid(), raw.GetName(), word("ITEM_STATE_", raw.GetState()), raw.GetReason(),
-		int(raw.GetAttempts()), timeOf(raw.GetUpdatedAt())}
+	return Item{UUID: raw.GetUuid(), Name: raw.GetName(), State: word("ITEM_STATE_", raw.GetState()),
+		Reason: raw.GetReason(), Attempts: int(raw.GetAttempts()), UpdatedAt: timeOf(raw.GetUpdatedAt())}
 }
 
-func acceptedOf(raw *kgsvcv1.AcceptedItem) AcceptedItem {
-	return AcceptedItem{raw.GetUuid(), word("ITEM_STATE_", raw.GetState()), raw.GetDuplicate()}
+func acceptedOf(raw *kgsvcv1.AcceptedItem) Item {
+	return Item{UUID: raw.GetUuid(), State: word("ITEM_STATE_", raw.GetState()), Duplicate: raw.GetDuplicate()}
 }
 
 // word is a value of an enum without the prefix that all have.
