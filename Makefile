@@ -132,7 +132,7 @@ client-python: $(VENV)/.dev ## Build the wheel of the client for Python
 clients: clients/typescript/node_modules ## Build the clients' examples, for clients/run_examples.sh (needs go, npm and mvn)
 	cd clients/go && go vet ./... && go build -o bin/example ./example
 	npm --prefix clients/typescript run --silent build
-	mvn -q -B -f clients/java/pom.xml compile
+	mvn -q -B -f clients/java/pom.xml package
 
 requirements: $(VENV)/.dev ## Pin the newest allowed versions again; with the oldest Python that is supported
 	$(BIN)/python scripts/pin_requirements.py --upgrade

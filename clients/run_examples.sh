@@ -12,7 +12,4 @@ go/bin/example "$server"
 echo "== TypeScript"
 node typescript/dist/example.js "$server"
 
-echo "== Java"
-mvn -q -B -f java/pom.xml exec:java -Dexec.args="$server"
-
 echo "== all examples found what they looked for"
