@@ -20,6 +20,7 @@ LONG = (  # start and kill processes, fill large groups
     "acceptance/test_grpcurl.py", "acceptance/test_locomo.py", "acceptance/test_mixed_embeddings.py",
     "acceptance/test_ontologies.py", "acceptance/test_page_citations.py", "acceptance/test_quotas.py",
     "acceptance/test_tenants.py", "clients/test_package.py", "integration/embedded/test_processes.py",
+    "clients/test_java.py",
 )  # fmt: skip
 
 
