@@ -13,8 +13,8 @@ from tests.support.spawning import REPOSITORY
 PACKAGE = REPOSITORY / "clients" / "java"
 TARGET = PACKAGE / "target"
 JAR = TARGET / "kgsvc-client-0.1.0.jar"
-# A heap that is in use from the start: what the process grows by is outside of it, and a stream that held what was
-# answered would not fit. The second compiler, whose memory is its own, would count as growth.
+# A heap that is in use from the start: what the process grows by is outside of it, and a stream that held
+# what was answered would not fit. The second compiler, whose memory is its own, would count as growth.
 _HEAP = ("-Xms40m", "-Xmx40m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _DONE = TARGET / "done"
 _BUILD_S = 600.0

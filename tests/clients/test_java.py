@@ -1,6 +1,7 @@
 """The Java client as it is published: scenarios, and the programs of its README, run from the jar."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,8 +10,12 @@ from zipfile import ZipFile
 import pytest
 import pytest_asyncio
 
+from kgsvc.api.errors import CallFailure
+from kgsvc.domain.errors import Violation
 from tests.clients.java import JAR, PACKAGE, built, driver
+from tests.clients.test_retries import PASSING, PERMANENT, service
 from tests.clients.test_scenarios import LONG, SHORT, passed
+from tests.clients.worlds import written
 from tests.support.documents import blocks
 from tests.support.service import Service, environment
 from tests.support.store_spec import StoreSpec
@@ -50,14 +55,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Service]:
         yield service
 
 
-async def done(folder: Path, program: Path, server: str) -> str:
-    """What a program prints that jshell runs with the jar and what it needs, and nothing else."""
+async def done(folder: Path, *words: str, **variables: str) -> str:
+    """What a program prints."""
     process = await asyncio.create_subprocess_exec(
-        "jshell",
-        "--class-path",
-        ":".join(map(str, sorted((folder / "lib").glob("*.jar")))),
-        str(program),
-        env=environment({}) | {"KGSVC_SERVER": server, "HOME": str(folder)},
+        *words,
+        env=environment({}) | variables,
         cwd=folder,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -73,6 +75,29 @@ async def done(folder: Path, program: Path, server: str) -> str:
     return out.decode()
 
 
+async def test_refusals_are_told_and_what_passes_is_tried_again_with_the_same_key(tmp_path: Path) -> None:
+    step = {"do": "add", "items": ["Ann met Bea."]}
+    refused = [{"code": code, "fields": ["input.items"], "request_id": True} for code in PERMANENT]
+    steps = [
+        *({**step, "error": error} for error in refused),
+        *({**step, "expect": {"id": "r"}} for _ in PASSING),
+    ]
+    wrong = (Violation("input.items", "is wrong"),)
+    answers: list[CallFailure | None] = [CallFailure(code, "no", wrong) for code in PERMANENT]
+    for code in PASSING:
+        answers += [CallFailure(code, "not now", retry_after_ms=20)] * 2 + [None]
+    async with service(lambda number: answers[number - 1]) as (address, sent):
+        setup = written(tmp_path, "setup.json", {"worlds": {"open": {"server": address}}, "group": "g"})
+        scenarios = written(tmp_path, "scenarios.json", [{"name": "codes", "steps": steps}])
+        said = await done(tmp_path, *driver(), str(setup), str(scenarios))
+    assert json.loads(said) == {"name": "codes", "problem": None}
+    assert len(sent) == len(answers)
+    for first in range(len(PERMANENT), len(sent), 3):
+        assert sent[first].idempotency_key
+        assert sent[first] == sent[first + 1] == sent[first + 2]
+    assert len({each.idempotency_key for each in sent}) == len(steps)
+
+
 async def test_programs_of_the_readme_run_as_printed(target: Path, server: Service, tmp_path: Path) -> None:
     folder = tmp_path / "clean"
     shutil.copytree(target / "lib", folder / "lib")
@@ -84,7 +109,9 @@ async def test_programs_of_the_readme_run_as_printed(target: Path, server: Servi
         assert len([line for line in block.text.splitlines() if line.strip()]) <= LINES, block.place
         program = folder / f"program{number}.jsh"
         program.write_text(block.text)
-        said = await done(folder, program, server.address)
+        path = ":".join(map(str, sorted((folder / "lib").glob("*.jar"))))
+        variables = {"KGSVC_SERVER": server.address, "HOME": str(folder)}
+        said = await done(folder, "jshell", "--class-path", path, str(program), **variables)
         assert printed in said, block.place
         assert "|" not in said, (block.place, said)  # with which jshell begins what it does not like
 

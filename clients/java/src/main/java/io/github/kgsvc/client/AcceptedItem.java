@@ -7,14 +7,9 @@ package io.github.kgsvc.client;
  * @param duplicate it was there before
  * @param state how far it is
  */
-public record AcceptedItem(
-    String uuid,
-    boolean duplicate,
-    String state) {
+public record AcceptedItem(String uuid, boolean duplicate, String state) {
   static AcceptedItem of(kgsvc.v1.AcceptedItem raw) {
     return new AcceptedItem(
-        raw.getUuid(),
-        raw.getDuplicate(),
-        Plain.word(raw.getState()));
+        raw.getUuid(), raw.getDuplicate(), Plain.word(raw.getState()));
   }
 }

@@ -9,14 +9,9 @@ import java.time.Instant;
  * @param key the same call with the same key within a day changes nothing; null: the client makes one
  * @param waits whether to return only once everything is in the graph or parked
  */
-public record Add(
-    Instant time,
-    String key,
-    boolean waits) {
+public record Add(Instant time, String key, boolean waits) {
   /** The usual way. */
-  public Add() {
-    this(null, null, false);
-  }
+  public Add() { this(null, null, false); }
 
   /**
    * The same with a time.
@@ -24,9 +19,7 @@ public record Add(
    * @param time that of the first item that tells none
    * @return the same with it
    */
-  public Add time(Instant time) {
-    return new Add(time, key, waits);
-  }
+  public Add time(Instant time) { return new Add(time, key, waits); }
 
   /**
    * The same with a key.
@@ -34,12 +27,8 @@ public record Add(
    * @param key the same call with the same key within a day changes nothing
    * @return the same with it
    */
-  public Add key(String key) {
-    return new Add(time, key, waits);
-  }
+  public Add key(String key) { return new Add(time, key, waits); }
 
   /** {@return the same, waiting until everything is in the graph or parked} */
-  public Add waiting() {
-    return new Add(time, key, true);
-  }
+  public Add waiting() { return new Add(time, key, true); }
 }

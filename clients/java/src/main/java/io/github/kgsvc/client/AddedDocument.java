@@ -12,18 +12,10 @@ import java.util.List;
  * @param receipts the ids of their receipts
  */
 public record AddedDocument(
-    String id,
-    String arrival,
-    int revision,
-    int newChunks,
-    List<String> receipts)
-    implements Waitable {
+    String id, String arrival, int revision, int newChunks, List<String> receipts) implements Waitable {
   static AddedDocument of(kgsvc.v1.AddedDocument raw) {
     return new AddedDocument(
-        raw.getDocumentId(),
-        Plain.word(raw.getArrival()),
-        raw.getRevision(),
-        raw.getNewChunks(),
+        raw.getDocumentId(), Plain.word(raw.getArrival()), raw.getRevision(), raw.getNewChunks(),
         List.copyOf(raw.getReceiptIdsList()));
   }
 }

@@ -1,11 +1,7 @@
 package io.github.kgsvc.client;
 
 import io.github.kgsvc.client.Calls.Call;
-import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collections;
@@ -34,13 +30,9 @@ public final class AsyncGroup {
   }
 
   /** {@return the group} */
-  public String id() {
-    return id;
-  }
+  public String id() { return id; }
 
-  private Instant now() {
-    return calls.ambience.clock().instant();
-  }
+  private Instant now() { return calls.ambience.clock().instant(); }
 
   /**
    * Adds a text.
@@ -48,9 +40,7 @@ public final class AsyncGroup {
    * @param text the text
    * @return what was added
    */
-  public CompletableFuture<Receipt> add(String text) {
-    return add(List.of(text), new Add());
-  }
+  public CompletableFuture<Receipt> add(String text) { return add(List.of(text), new Add()); }
 
   /**
    * Adds items: all or none.
@@ -62,41 +52,30 @@ public final class AsyncGroup {
   public CompletableFuture<Receipt> add(List<?> items, Add how) {
     Converter converter = new Converter(how.time() == null ? now() : how.time());
     List<Object> sent = items.stream().<Object>map(converter::item).filter(Objects::nonNull).toList();
-    if (sent.isEmpty()) {
-      return CompletableFuture.completedFuture(new Receipt("", List.of()));
-    }
+    if (sent.isEmpty()) { return CompletableFuture.completedFuture(new Receipt("", List.of())); }
     String key = how.key() == null ? calls.ambience.newId().get() : how.key();
     List<kgsvc.v1.Message> messages = of(kgsvc.v1.Message.class, sent);
     List<EpisodeItem> notes = of(EpisodeItem.class, sent);
     if (!messages.isEmpty() && !notes.isEmpty()) {
       throw new IllegalArgumentException("messages and notes go in calls of their own, or in stream()");
     }
-    var receipt = notes.isEmpty() ? addMessages(messages, key) : addNotes(notes, key);
+    var receipt =
+        notes.isEmpty()
+            ? calls.one(
+                IngestionServiceGrpc.getAddMessagesMethod(),
+                AddMessagesInput.newBuilder().setGroupId(id).addAllMessages(messages),
+                key,
+                (AddMessagesOutput added) -> Receipt.of(added.getReceiptId(), added.getItemsList()))
+            : calls.one(
+                IngestionServiceGrpc.getAddEpisodesMethod(),
+                AddEpisodesInput.newBuilder().setGroupId(id).addAllItems(notes),
+                key,
+                (AddEpisodesOutput added) -> Receipt.of(added.getReceiptId(), added.getItemsList()));
     return how.waits() ? Calls.next(receipt, added -> Calls.then(wait(added), outcome -> added)) : receipt;
   }
 
   private static <T> List<T> of(Class<T> kind, List<Object> items) {
     return items.stream().filter(kind::isInstance).map(kind::cast).toList();
-  }
-
-  private CompletableFuture<Receipt> addMessages(List<kgsvc.v1.Message> messages, String key) {
-    var input = AddMessagesInput.newBuilder().setGroupId(id).addAllMessages(messages);
-    var answer =
-        calls.one(
-            IngestionServiceGrpc.getAddMessagesMethod(),
-            call -> AddMessagesRequest.newBuilder().setRequestId(call).setIdempotencyKey(key).setInput(input).build());
-    return Calls.then(
-        answer, added -> Receipt.of(added.getOutput().getReceiptId(), added.getOutput().getItemsList()));
-  }
-
-  private CompletableFuture<Receipt> addNotes(List<EpisodeItem> notes, String key) {
-    var input = AddEpisodesInput.newBuilder().setGroupId(id).addAllItems(notes);
-    var answer =
-        calls.one(
-            IngestionServiceGrpc.getAddEpisodesMethod(),
-            call -> AddEpisodesRequest.newBuilder().setRequestId(call).setIdempotencyKey(key).setInput(input).build());
-    return Calls.then(
-        answer, added -> Receipt.of(added.getOutput().getReceiptId(), added.getOutput().getItemsList()));
   }
 
   /**
@@ -105,9 +84,7 @@ public final class AsyncGroup {
    * @param added a receipt, a document or a report
    * @return what became of the items
    */
-  public CompletableFuture<Outcome> wait(Waitable added) {
-    return wait(added, Calls.WAIT);
-  }
+  public CompletableFuture<Outcome> wait(Waitable added) { return wait(added, Calls.WAIT); }
 
   /**
    * Waits until all items are in the graph, parked or deleted.
@@ -120,21 +97,14 @@ public final class AsyncGroup {
     long untilNs = calls.ambience.nanoTime().getAsLong() + within.toNanos();
     Map<String, Item> items = Collections.synchronizedMap(new LinkedHashMap<>());
     CompletableFuture<Void> done = CompletableFuture.completedFuture(null);
-    for (String receipt : added.receipts()) {
-      done = Calls.next(done, before -> watched(receipt, untilNs, items));
-    }
+    for (String receipt : added.receipts()) { done = Calls.next(done, before -> watched(receipt, untilNs, items)); }
     return Calls.then(done, all -> new Outcome(items));
   }
 
   private CompletableFuture<Void> watched(String receipt, long untilNs, Map<String, Item> items) {
     Duration left = Duration.ofNanos(untilNs - calls.ambience.nanoTime().getAsLong());
     var input = WatchReceiptInput.newBuilder().setReceiptId(receipt);
-    Call<WatchReceiptRequest, WatchReceiptResponse> call =
-        Call.of(
-            IngestionServiceGrpc.getWatchReceiptMethod(),
-            name -> WatchReceiptRequest.newBuilder().setRequestId(name).setInput(input).build(),
-            left,
-            Attempts.FOREVER);
+    var call = Call.of(IngestionServiceGrpc.getWatchReceiptMethod(), input, left, Attempts.FOREVER);
     return calls.each(
         call, told -> told.getOutput().getItemsList().forEach(each -> items.put(each.getUuid(), Item.of(each))), false);
   }
@@ -152,11 +122,7 @@ public final class AsyncGroup {
     if (query.kind() != null && !query.kind().equals("facts")) { // which are searched best without naming them
       input.setSearchType(SearchScope.valueOf("SEARCH_SCOPE_" + query.kind().toUpperCase(Locale.ROOT)));
     }
-    var answer =
-        calls.one(
-            RetrievalServiceGrpc.getSearchGraphMethod(),
-            call -> SearchGraphRequest.newBuilder().setRequestId(call).setInput(input).build());
-    return Calls.then(answer, found -> Found.of(found.getOutput()));
+    return calls.one(RetrievalServiceGrpc.getSearchGraphMethod(), input, Found::of);
   }
 
   private static SearchFilters filters(Query query) {
@@ -188,12 +154,7 @@ public final class AsyncGroup {
   public CompletableFuture<Answer> ask(Query question, Consumer<String> onPiece) {
     var input = AskInput.newBuilder().addGroupIds(id).setQuestion(question.text()).setFilters(filters(question));
     AtomicReference<AskResult> result = new AtomicReference<>(AskResult.getDefaultInstance());
-    Call<AskRequest, AskResponse> call =
-        Call.of(
-            RetrievalServiceGrpc.getAskMethod(),
-            name -> AskRequest.newBuilder().setRequestId(name).setInput(input).build(),
-            ANSWERED,
-            Attempts.TRIES);
+    var call = Call.of(RetrievalServiceGrpc.getAskMethod(), input, ANSWERED, Attempts.TRIES);
     Consumer<AskResponse> take =
         told -> {
           if (told.getOutput().hasPiece()) {
@@ -213,11 +174,7 @@ public final class AsyncGroup {
    */
   public CompletableFuture<List<Fact>> history(String fact) {
     var input = GetFactHistoryInput.newBuilder().setUuid(fact).setGroupId(id);
-    var answer =
-        calls.one(
-            RetrievalServiceGrpc.getGetFactHistoryMethod(),
-            call -> GetFactHistoryRequest.newBuilder().setRequestId(call).setInput(input).build());
-    return Calls.then(answer, found -> Plain.list(found.getOutput().getFactsList(), Fact::of));
+    return calls.one(RetrievalServiceGrpc.getGetFactHistoryMethod(), input, (GetFactHistoryOutput found) -> Plain.list(found.getFactsList(), Fact::of));
   }
 
   /**
@@ -230,11 +187,7 @@ public final class AsyncGroup {
   public CompletableFuture<KnownEntity> entity(String uuid, boolean ended) {
     var input = GetEntityNodeInput.newBuilder().setUuid(uuid).setGroupId(id);
     Plain.set(ended ? true : null, input::setIncludeExpired);
-    var answer =
-        calls.one(
-            RetrievalServiceGrpc.getGetEntityNodeMethod(),
-            call -> GetEntityNodeRequest.newBuilder().setRequestId(call).setInput(input).build());
-    return Calls.then(answer, found -> KnownEntity.of(found.getOutput()));
+    return calls.one(RetrievalServiceGrpc.getGetEntityNodeMethod(), input, KnownEntity::of);
   }
 
   /**
@@ -245,10 +198,7 @@ public final class AsyncGroup {
    */
   public CompletableFuture<Void> forgetEpisode(String uuid) {
     var input = DeleteEpisodeInput.newBuilder().setUuid(uuid).setGroupId(id).setCascade(true);
-    return done(
-        calls.one(
-            AdminServiceGrpc.getDeleteEpisodeMethod(),
-            call -> DeleteEpisodeRequest.newBuilder().setRequestId(call).setInput(input).build()));
+    return calls.one(AdminServiceGrpc.getDeleteEpisodeMethod(), input, any -> null);
   }
 
   /**
@@ -259,10 +209,7 @@ public final class AsyncGroup {
    */
   public CompletableFuture<Void> forgetDocument(String document) {
     var input = DeleteDocumentInput.newBuilder().setDocumentId(document).setGroupId(id);
-    return done(
-        calls.one(
-            AdminServiceGrpc.getDeleteDocumentMethod(),
-            call -> DeleteDocumentRequest.newBuilder().setRequestId(call).setInput(input).build()));
+    return calls.one(AdminServiceGrpc.getDeleteDocumentMethod(), input, any -> null);
   }
 
   /**
@@ -273,10 +220,7 @@ public final class AsyncGroup {
    */
   public CompletableFuture<Void> forgetFact(String uuid) {
     var input = DeleteEntityEdgeInput.newBuilder().setUuid(uuid).setGroupId(id);
-    return done(
-        calls.one(
-            AdminServiceGrpc.getDeleteEntityEdgeMethod(),
-            call -> DeleteEntityEdgeRequest.newBuilder().setRequestId(call).setInput(input).build()));
+    return calls.one(AdminServiceGrpc.getDeleteEntityEdgeMethod(), input, any -> null);
   }
 
   /**
@@ -286,14 +230,7 @@ public final class AsyncGroup {
    */
   public CompletableFuture<Void> forgetEverything() {
     var input = DeleteGroupInput.newBuilder().setGroupId(id);
-    return done(
-        calls.one(
-            AdminServiceGrpc.getDeleteGroupMethod(),
-            call -> DeleteGroupRequest.newBuilder().setRequestId(call).setInput(input).build()));
-  }
-
-  private static CompletableFuture<Void> done(CompletableFuture<?> answer) {
-    return Calls.then(answer, any -> null);
+    return calls.one(AdminServiceGrpc.getDeleteGroupMethod(), input, any -> null);
   }
 
   /**
@@ -313,17 +250,11 @@ public final class AsyncGroup {
    * @param document its id
    * @return the document and how far it is
    */
-  public CompletableFuture<Document> document(String document) {
-    return Calls.then(looked(document), Document::of);
-  }
+  public CompletableFuture<Document> document(String document) { return Calls.then(looked(document), Document::of); }
 
   private CompletableFuture<kgsvc.v1.Document> looked(String document) {
     var input = GetDocumentInput.newBuilder().setGroupId(id).setDocumentId(document);
-    var answer =
-        calls.one(
-            RetrievalServiceGrpc.getGetDocumentMethod(),
-            call -> GetDocumentRequest.newBuilder().setRequestId(call).setInput(input).build());
-    return Calls.then(answer, found -> found.getOutput().getDocument());
+    return calls.one(RetrievalServiceGrpc.getGetDocumentMethod(), input, GetDocumentOutput::getDocument);
   }
 
   /**
@@ -355,20 +286,8 @@ public final class AsyncGroup {
 
   /** {@return the documents of the group, by id} */
   public Listing<Document> documents() {
-    return new Listing<>(
-        token -> {
-          var input = ListDocumentsInput.newBuilder().setGroupId(id);
-          Plain.set(token, input::setPageToken);
-          var page =
-              calls.one(
-                  RetrievalServiceGrpc.getListDocumentsMethod(),
-                  call -> ListDocumentsRequest.newBuilder().setRequestId(call).setInput(input).build());
-          return Calls.then(
-              page,
-              answer ->
-                  Listing.Page.of(
-                      answer.getOutput().getDocumentsList(), Document::of, answer.getOutput().getNextPageToken()));
-        });
+    var input = ListDocumentsInput.newBuilder().setGroupId(id);
+    return new Listing<>(calls, RetrievalServiceGrpc.getListDocumentsMethod(), input, "documents", Document::of);
   }
 
   /**
@@ -380,19 +299,8 @@ public final class AsyncGroup {
   public Listing<Item> items(String... states) {
     List<ItemState> wanted =
         Stream.of(states).map(state -> ItemState.valueOf("ITEM_STATE_" + state.toUpperCase(Locale.ROOT))).toList();
-    return new Listing<>(
-        token -> {
-          var input = ListItemsInput.newBuilder().setGroupId(id).addAllStates(wanted);
-          Plain.set(token, input::setPageToken);
-          var page =
-              calls.one(
-                  IngestionServiceGrpc.getListItemsMethod(),
-                  call -> ListItemsRequest.newBuilder().setRequestId(call).setInput(input).build());
-          return Calls.then(
-              page,
-              answer ->
-                  Listing.Page.of(answer.getOutput().getItemsList(), Item::of, answer.getOutput().getNextPageToken()));
-        });
+    var input = ListItemsInput.newBuilder().setGroupId(id).addAllStates(wanted);
+    return new Listing<>(calls, IngestionServiceGrpc.getListItemsMethod(), input, "items", (ListedItem raw) -> Item.of(raw));
   }
 
   /**
@@ -403,20 +311,8 @@ public final class AsyncGroup {
    * @return the texts
    */
   public Listing<Episode> episodes(int last, int pageSize) {
-    return new Listing<>(
-        token -> {
-          var input = GetEpisodesInput.newBuilder().setGroupId(id).setLastN(last).setPageSize(pageSize);
-          Plain.set(token, input::setPageToken);
-          var page =
-              calls.one(
-                  RetrievalServiceGrpc.getGetEpisodesMethod(),
-                  call -> GetEpisodesRequest.newBuilder().setRequestId(call).setInput(input).build());
-          return Calls.then(
-              page,
-              answer ->
-                  Listing.Page.of(
-                      answer.getOutput().getEpisodesList(), Episode::of, answer.getOutput().getNextPageToken()));
-        });
+    var input = GetEpisodesInput.newBuilder().setGroupId(id).setLastN(last).setPageSize(pageSize);
+    return new Listing<>(calls, RetrievalServiceGrpc.getGetEpisodesMethod(), input, "episodes", Episode::of);
   }
 
   /**

@@ -22,28 +22,20 @@ final class Attempts {
   }
 
   /** Until the deadline; below 0 when that has passed. */
-  long leftNs() {
-    return untilNs - ambience.nanoTime().getAsLong();
-  }
+  long leftNs() { return untilNs - ambience.nanoTime().getAsLong(); }
 
   /** Something came of it: pauses begin anew. */
-  void progressed() {
-    failed = 0;
-  }
+  void progressed() { failed = 0; }
 
   /** Nothing is tried again from now on. */
-  void last() {
-    tries = 1;
-  }
+  void last() { tries = 1; }
 
   /** How long to wait before the next attempt. Throws the error when there is none. */
   long pauseNs(KgsvcException error) {
     failed = Math.min(failed + 1, FOREVER - 1);
     double pause = Math.min(FIRST_PAUSE_NS * Math.pow(2, Math.min(failed - 1, 16)), LONGEST_PAUSE_NS);
     pause *= 0.5 + ambience.chance().getAsDouble() / 2;
-    if (error.retryDelay() != null) {
-      pause += error.retryDelay().toNanos();
-    }
+    if (error.retryDelay() != null) { pause += error.retryDelay().toNanos(); }
     if (!error.retryable() || failed >= tries || pause >= leftNs()) {
       throw error;
     }

@@ -1,5 +1,6 @@
 package io.github.kgsvc.client;
 
+import com.google.protobuf.Message;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -41,13 +42,9 @@ final class Calls {
     channel = ClientInterceptors.intercept(named, interceptors);
   }
 
-  void close() {
-    managed.shutdownNow();
-  }
+  void close() { managed.shutdownNow(); }
 
-  boolean closed() {
-    return managed.isShutdown();
-  }
+  boolean closed() { return managed.isShutdown(); }
 
   KgsvcException error(Status status, Metadata trailers, String requestId) {
     return Failure.of(status, trailers, address, requestId);
@@ -74,15 +71,41 @@ final class Calls {
    */
   record Call<Q, A>(
       MethodDescriptor<Q, A> method, Function<String, Iterator<Q>> requests, Duration within, int tries) {
-    static <Q, A> Call<Q, A> of(MethodDescriptor<Q, A> method, Function<String, Q> request, Duration within, int tries) {
-      return new Call<>(method, id -> List.of(request.apply(id)).iterator(), within, tries);
+    static <Q, A> Call<Q, A> of(MethodDescriptor<Q, A> method, Message.Builder input, Duration within, int tries) {
+      return new Call<>(method, id -> List.of(request(method, input, id, "")).iterator(), within, tries);
     }
   }
 
-  /** The one answer of a call with the client's usual deadline. */
-  <Q, A> CompletableFuture<A> one(MethodDescriptor<Q, A> method, Function<String, Q> request) {
+  /** The output of a call with the client's usual deadline, as `of` shows it. */
+  <O, T> CompletableFuture<T> one(MethodDescriptor<?, ?> method, Message.Builder input, Function<O, T> of) {
+    return one(method, input, "", of);
+  }
+
+  /** The same with an idempotency key. */
+  <Q, A, O, T> CompletableFuture<T> one(
+      MethodDescriptor<Q, A> method, Message.Builder input, String key, Function<O, T> of) {
     List<A> answers = new ArrayList<>(1);
-    return then(each(Call.of(method, request, timeout, Attempts.TRIES), answers::add, false), done -> answers.get(0));
+    Call<Q, A> call =
+        new Call<>(method, id -> List.of(request(method, input, id, key)).iterator(), timeout, Attempts.TRIES);
+    return then(each(call, answers::add, false), done -> of.apply(field((Message) answers.get(0), "output")));
+  }
+
+  /** The envelope, which all requests have alike. */
+  @SuppressWarnings("unchecked")
+  private static <Q> Q request(MethodDescriptor<Q, ?> method, Message.Builder input, String id, String key) {
+    var marshaller = (MethodDescriptor.PrototypeMarshaller<Q>) method.getRequestMarshaller();
+    Message.Builder made = ((Message) marshaller.getMessagePrototype()).newBuilderForType();
+    with(with(made, "request_id", id), "input", input.build());
+    return (Q) (key.isEmpty() ? made : with(made, "idempotency_key", key)).build();
+  }
+
+  static Message.Builder with(Message.Builder made, String field, Object value) {
+    return made.setField(made.getDescriptorForType().findFieldByName(field), value);
+  }
+
+  @SuppressWarnings("unchecked")
+  static <T> T field(Message message, String name) {
+    return (T) message.getField(message.getDescriptorForType().findFieldByName(name));
   }
 
   /** Every answer of a call. With `onlyOnce` it is not sent again after the first. */
@@ -116,9 +139,7 @@ final class Calls {
     public boolean cancel(boolean interrupt) {
       boolean cancelled = super.cancel(interrupt);
       ClientCall<Q, A> running = open;
-      if (running != null) {
-        running.cancel("the caller has given up", null);
-      }
+      if (running != null) { running.cancel("the caller has given up", null); }
       return cancelled;
     }
 
@@ -133,9 +154,7 @@ final class Calls {
         made.sendMessage(requests.next());
         made.halfClose();
       }
-      if (isDone()) {
-        made.cancel("the caller has given up", null);
-      }
+      if (isDone()) { made.cancel("the caller has given up", null); }
     }
 
     private void failed(KgsvcException error) {
@@ -161,9 +180,7 @@ final class Calls {
 
       @Override
       public void onReady() {
-        while (!closed && here.isReady() && requests.hasNext()) {
-          here.sendMessage(requests.next());
-        }
+        while (!closed && here.isReady() && requests.hasNext()) { here.sendMessage(requests.next()); }
         if (!closed && !requests.hasNext()) {
           closed = true;
           here.halfClose();
@@ -173,9 +190,7 @@ final class Calls {
       @Override
       public void onMessage(A answer) {
         attempts.progressed();
-        if (onlyOnce) {
-          attempts.last();
-        }
+        if (onlyOnce) { attempts.last(); }
         try {
           take.accept(answer);
           here.request(1);
@@ -209,9 +224,7 @@ final class Calls {
   private static <B> CompletableFuture<B> bound(CompletableFuture<?> from, CompletableFuture<B> made) {
     made.whenComplete(
         (result, failure) -> {
-          if (made.isCancelled()) {
-            from.cancel(true);
-          }
+          if (made.isCancelled()) { from.cancel(true); }
         });
     return made;
   }

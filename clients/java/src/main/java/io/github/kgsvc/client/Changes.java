@@ -17,27 +17,14 @@ import java.util.List;
  * @param removedEpisodes the ids of texts that are gone
  */
 public record Changes(
-    long rev,
-    String cursor,
-    boolean reset,
-    boolean current,
-    List<Entity> entities,
-    List<Fact> facts,
-    List<WatchedEpisode> episodes,
-    List<String> removedEntities,
-    List<String> removedFacts,
+    long rev, String cursor, boolean reset, boolean current, List<Entity> entities, List<Fact> facts,
+    List<WatchedEpisode> episodes, List<String> removedEntities, List<String> removedFacts,
     List<String> removedEpisodes) {
   static Changes of(kgsvc.v1.WatchGroupOutput raw) {
     return new Changes(
-        raw.getRev(),
-        raw.getCursor(),
-        raw.getReset(),
-        raw.getCurrent(),
-        Plain.list(raw.getEntitiesList(), Entity::of),
-        Plain.list(raw.getFactsList(), Fact::of),
-        Plain.list(raw.getEpisodesList(), WatchedEpisode::of),
-        List.copyOf(raw.getRemovedEntitiesList()),
-        List.copyOf(raw.getRemovedFactsList()),
-        List.copyOf(raw.getRemovedEpisodesList()));
+        raw.getRev(), raw.getCursor(), raw.getReset(), raw.getCurrent(),
+        Plain.list(raw.getEntitiesList(), Entity::of), Plain.list(raw.getFactsList(), Fact::of),
+        Plain.list(raw.getEpisodesList(), WatchedEpisode::of), List.copyOf(raw.getRemovedEntitiesList()),
+        List.copyOf(raw.getRemovedFactsList()), List.copyOf(raw.getRemovedEpisodesList()));
   }
 }

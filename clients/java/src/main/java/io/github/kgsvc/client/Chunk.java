@@ -12,20 +12,10 @@ import java.util.List;
  * @param headings the headings above it
  * @param page the page it begins on; null: there are none
  */
-public record Chunk(
-    String uuid,
-    String documentId,
-    String title,
-    String text,
-    List<String> headings,
-    Integer page) {
+public record Chunk(String uuid, String documentId, String title, String text, List<String> headings, Integer page) {
   static Chunk of(kgsvc.v1.ProvenanceChunk raw) {
     return new Chunk(
-        raw.getChunkId(),
-        raw.getFullDocId(),
-        Plain.maybe(raw.hasTitle(), raw.getTitle()),
-        raw.getContent(),
-        List.copyOf(raw.getHeadingsList()),
-        Plain.maybe(raw.hasPage(), raw.getPage()));
+        raw.getChunkId(), raw.getFullDocId(), Plain.maybe(raw.hasTitle(), raw.getTitle()), raw.getContent(),
+        List.copyOf(raw.getHeadingsList()), Plain.maybe(raw.hasPage(), raw.getPage()));
   }
 }

@@ -8,16 +8,9 @@ package io.github.kgsvc.client;
  * @param uuid the id of the thing
  * @param text what it says
  */
-public record Citation(
-    int number,
-    String kind,
-    String uuid,
-    String text) {
+public record Citation(int number, String kind, String uuid, String text) {
   static Citation of(kgsvc.v1.Citation raw) {
     return new Citation(
-        raw.getNumber(),
-        Plain.word(raw.getKind()),
-        raw.getUuid(),
-        raw.getText());
+        raw.getNumber(), Plain.word(raw.getKind()), raw.getUuid(), raw.getText());
   }
 }

@@ -9,17 +9,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import kgsvc.v1.AdminServiceGrpc;
-import kgsvc.v1.HealthcheckRequest;
+import kgsvc.v1.HealthcheckInput;
 import kgsvc.v1.ListGroupsInput;
-import kgsvc.v1.ListGroupsRequest;
 
 /** A service, reached over one channel, which threads may share. */
 public final class Client implements AutoCloseable {
   private final Calls calls;
 
-  private Client(Calls calls) {
-    this.calls = calls;
-  }
+  private Client(Calls calls) { this.calls = calls; }
 
   /**
    * Connects as the environment says: KGSVC_SERVER (else 127.0.0.1:50051), KGSVC_TOKEN, KGSVC_TLS_CA, KGSVC_TLS_CERT,
@@ -27,9 +24,7 @@ public final class Client implements AutoCloseable {
    *
    * @return the client
    */
-  public static Client connect() {
-    return builder().build();
-  }
+  public static Client connect() { return builder().build(); }
 
   /**
    * Connects to an address, and else as the environment says.
@@ -37,14 +32,10 @@ public final class Client implements AutoCloseable {
    * @param server host:port
    * @return the client
    */
-  public static Client connect(String server) {
-    return builder().server(server).build();
-  }
+  public static Client connect(String server) { return builder().server(server).build(); }
 
   /** {@return what says where the service is and who calls; what is left out comes from the environment} */
-  public static Builder builder() {
-    return new Builder(System.getenv());
-  }
+  public static Builder builder() { return new Builder(System.getenv()); }
 
   /**
    * The memory of a tenant.
@@ -52,39 +43,20 @@ public final class Client implements AutoCloseable {
    * @param id the group
    * @return its memory
    */
-  public Group group(String id) {
-    return new Group(new AsyncGroup(calls, id));
-  }
+  public Group group(String id) { return new Group(new AsyncGroup(calls, id)); }
 
   /** {@return what the service runs on} */
-  public Health health() {
-    return Calls.join(healthAsync());
-  }
+  public Health health() { return Calls.join(healthAsync()); }
 
   /** {@return what the service runs on, without blocking} */
   public CompletableFuture<Health> healthAsync() {
-    var answer =
-        calls.one(
-            AdminServiceGrpc.getHealthcheckMethod(), id -> HealthcheckRequest.newBuilder().setRequestId(id).build());
-    return Calls.then(answer, found -> Health.of(found.getOutput()));
+    return calls.one(AdminServiceGrpc.getHealthcheckMethod(), HealthcheckInput.newBuilder(), Health::of);
   }
 
   /** {@return the groups that the caller may read} */
   public Listing<GroupSummary> groups() {
-    return new Listing<>(
-        token -> {
-          ListGroupsInput.Builder input = ListGroupsInput.newBuilder();
-          Plain.set(token, input::setPageToken);
-          var page =
-              calls.one(
-                  AdminServiceGrpc.getListGroupsMethod(),
-                  id -> ListGroupsRequest.newBuilder().setRequestId(id).setInput(input).build());
-          return Calls.then(
-              page,
-              answer ->
-                  Listing.Page.of(
-                      answer.getOutput().getGroupsList(), GroupSummary::of, answer.getOutput().getNextPageToken()));
-        });
+    var input = ListGroupsInput.newBuilder();
+    return new Listing<>(calls, AdminServiceGrpc.getListGroupsMethod(), input, "groups", GroupSummary::of);
   }
 
   /**
@@ -92,15 +64,11 @@ public final class Client implements AutoCloseable {
    *
    * @return the channel, which ends with the client
    */
-  public Channel channel() {
-    return calls.channel;
-  }
+  public Channel channel() { return calls.channel; }
 
   /** Ends the channel and all calls. */
   @Override
-  public void close() {
-    calls.close();
-  }
+  public void close() { calls.close(); }
 
   /** Where the service is and who calls. */
   public static final class Builder {

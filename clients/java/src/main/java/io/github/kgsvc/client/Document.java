@@ -15,23 +15,12 @@ import java.time.Instant;
  * @param chunksInGraph how many of them are read
  */
 public record Document(
-    String id,
-    String title,
-    String state,
-    String reason,
-    int revision,
-    Instant referenceTime,
-    int chunks,
+    String id, String title, String state, String reason, int revision, Instant referenceTime, int chunks,
     int chunksInGraph) {
   static Document of(kgsvc.v1.Document raw) {
     return new Document(
-        raw.getDocumentId(),
-        Plain.maybe(raw.hasTitle(), raw.getTitle()),
-        Plain.word(raw.getState()),
-        Plain.maybe(raw.hasReason(), raw.getReason()),
-        raw.getRevision(),
-        Plain.time(raw.getReferenceTime()),
-        raw.getChunks(),
-        raw.getChunksInGraph());
+        raw.getDocumentId(), Plain.maybe(raw.hasTitle(), raw.getTitle()), Plain.word(raw.getState()),
+        Plain.maybe(raw.hasReason(), raw.getReason()), raw.getRevision(), Plain.time(raw.getReferenceTime()),
+        raw.getChunks(), raw.getChunksInGraph());
   }
 }

@@ -16,21 +16,12 @@ import java.util.Map;
  * @param createdAt since when it is in the graph
  */
 public record Entity(
-    String uuid,
-    String name,
-    String summary,
-    List<String> labels,
-    List<String> aliases,
-    Map<String, Object> attributes,
-    Instant createdAt) {
+    String uuid, String name, String summary, List<String> labels, List<String> aliases,
+    Map<String, Object> attributes, Instant createdAt) {
   static Entity of(kgsvc.v1.EntityNode raw) {
     return new Entity(
-        raw.getUuid(),
-        raw.getName(),
-        Plain.maybe(raw.hasSummary(), raw.getSummary()),
-        List.copyOf(raw.getLabelsList()),
-        List.copyOf(raw.getAliasesList()),
-        raw.hasAttributes() ? Plain.map(raw.getAttributes()) : null,
-        Plain.time(raw.getCreatedAt()));
+        raw.getUuid(), raw.getName(), Plain.maybe(raw.hasSummary(), raw.getSummary()),
+        List.copyOf(raw.getLabelsList()), List.copyOf(raw.getAliasesList()),
+        raw.hasAttributes() ? Plain.map(raw.getAttributes()) : null, Plain.time(raw.getCreatedAt()));
   }
 }

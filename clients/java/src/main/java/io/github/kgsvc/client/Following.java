@@ -28,24 +28,18 @@ public final class Following implements Iterable<Changes>, Iterator<Changes>, Au
   /** Blocks a thread of gRPC, which then reads no more, until there is room. */
   private void put(Told next) {
     try {
-      if (!closed) {
-        told.put(next);
-      }
+      if (!closed) { told.put(next); }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
   }
 
   @Override
-  public Iterator<Changes> iterator() {
-    return this;
-  }
+  public Iterator<Changes> iterator() { return this; }
 
   /** {@return true: there is always more, if not yet} */
   @Override
-  public boolean hasNext() {
-    return true;
-  }
+  public boolean hasNext() { return true; }
 
   /**
    * Waits for the next changes.
@@ -60,9 +54,7 @@ public final class Following implements Iterable<Changes>, Iterator<Changes>, Au
     }
     try {
       Told next = told.take();
-      if (next.failure() == null) {
-        return next.changes();
-      }
+      if (next.failure() == null) { return next.changes(); }
       told.add(next); // for whoever asks again
       Throwable cause = next.failure() instanceof CompletionException wrapped ? wrapped.getCause() : next.failure();
       throw cause instanceof KgsvcException error ? error : Failure.of("CANCELLED", "it was closed", "");
@@ -78,5 +70,6 @@ public final class Following implements Iterable<Changes>, Iterator<Changes>, Au
     closed = true;
     told.clear(); // room for the one that waits
     watching.cancel(true);
+    told.offer(new Told(null, Failure.of("CANCELLED", "it was closed", ""))); // for one who waits
   }
 }

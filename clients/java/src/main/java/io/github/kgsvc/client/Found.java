@@ -12,11 +12,7 @@ import java.util.List;
  * @param context a text of it to put before a language model; null: not asked for
  */
 public record Found(
-    List<Fact> facts,
-    List<Entity> entities,
-    List<Episode> episodes,
-    List<Chunk> chunks,
-    String context) {
+    List<Fact> facts, List<Entity> entities, List<Episode> episodes, List<Chunk> chunks, String context) {
   static Found of(kgsvc.v1.SearchGraphOutput raw) {
     return new Found(
         Plain.list(raw.getFactsList(), hit -> Fact.of(hit.getFact())),

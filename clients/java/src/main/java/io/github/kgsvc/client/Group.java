@@ -12,19 +12,13 @@ import java.util.stream.Stream;
 public final class Group {
   private final AsyncGroup async;
 
-  Group(AsyncGroup async) {
-    this.async = async;
-  }
+  Group(AsyncGroup async) { this.async = async; }
 
   /** {@return the same for programs that do not block} */
-  public AsyncGroup async() {
-    return async;
-  }
+  public AsyncGroup async() { return async; }
 
   /** {@return the group} */
-  public String id() {
-    return async.id();
-  }
+  public String id() { return async.id(); }
 
   /**
    * Adds a text.
@@ -32,9 +26,7 @@ public final class Group {
    * @param text the text
    * @return what was added
    */
-  public Receipt add(String text) {
-    return add(List.of(text));
-  }
+  public Receipt add(String text) { return add(List.of(text)); }
 
   /**
    * Adds a text.
@@ -43,9 +35,7 @@ public final class Group {
    * @param how when it was the case, and whether to wait
    * @return what was added
    */
-  public Receipt add(String text, Add how) {
-    return add(List.of(text), how);
-  }
+  public Receipt add(String text, Add how) { return add(List.of(text), how); }
 
   /**
    * Adds items in the usual way.
@@ -53,9 +43,7 @@ public final class Group {
    * @param items as {@link #add(List, Add)} takes them
    * @return what was added
    */
-  public Receipt add(List<?> items) {
-    return add(items, new Add());
-  }
+  public Receipt add(List<?> items) { return add(items, new Add()); }
 
   /**
    * Adds messages of a chat, or texts and notes: all or none, at most 256.
@@ -65,9 +53,7 @@ public final class Group {
    * @param how when they were the case, and whether to wait
    * @return what was added
    */
-  public Receipt add(List<?> items, Add how) {
-    return Calls.join(async.add(items, how));
-  }
+  public Receipt add(List<?> items, Add how) { return Calls.join(async.add(items, how)); }
 
   /**
    * Sends any number of items, and returns when each is stored or refused. At most 1,024 items and 8 MiB are on their
@@ -90,9 +76,7 @@ public final class Group {
    * @param items as {@link #stream(Iterator, Instant)} takes them
    * @return what became of them
    */
-  public Report stream(Stream<?> items) {
-    return stream(items.iterator(), null);
-  }
+  public Report stream(Stream<?> items) { return stream(items.iterator(), null); }
 
   /**
    * Waits until all items are in the graph, parked or deleted; for ten minutes.
@@ -100,9 +84,7 @@ public final class Group {
    * @param added a receipt, a document or a report
    * @return what became of the items
    */
-  public Outcome wait(Waitable added) {
-    return Calls.join(async.wait(added));
-  }
+  public Outcome wait(Waitable added) { return Calls.join(async.wait(added)); }
 
   /**
    * Waits until all items are in the graph, parked or deleted.
@@ -111,9 +93,7 @@ public final class Group {
    * @param within for how long
    * @return what became of the items
    */
-  public Outcome wait(Waitable added, Duration within) {
-    return Calls.join(async.wait(added, within));
-  }
+  public Outcome wait(Waitable added, Duration within) { return Calls.join(async.wait(added, within)); }
 
   /**
    * Finds facts that bear on a query.
@@ -121,9 +101,7 @@ public final class Group {
    * @param query the question, or words
    * @return what was found
    */
-  public Found search(String query) {
-    return search(Query.of(query));
-  }
+  public Found search(String query) { return search(Query.of(query)); }
 
   /**
    * Finds what bears on a query.
@@ -131,9 +109,7 @@ public final class Group {
    * @param query what is asked
    * @return what was found
    */
-  public Found search(Query query) {
-    return Calls.join(async.search(query));
-  }
+  public Found search(Query query) { return Calls.join(async.search(query)); }
 
   /**
    * Tells what is known that bears on a query.
@@ -141,9 +117,7 @@ public final class Group {
    * @param query the question, or words
    * @return a text to put before a language model
    */
-  public String context(String query) {
-    return context(Query.of(query));
-  }
+  public String context(String query) { return context(Query.of(query)); }
 
   /**
    * Tells what is known that bears on a query.
@@ -151,9 +125,7 @@ public final class Group {
    * @param query what is asked
    * @return a text to put before a language model
    */
-  public String context(Query query) {
-    return Calls.join(async.context(query));
-  }
+  public String context(Query query) { return Calls.join(async.context(query)); }
 
   /**
    * Answers a question in words, from the memory alone.
@@ -172,9 +144,7 @@ public final class Group {
    * @param onPiece gets the answer as it is written
    * @return the answer
    */
-  public Answer ask(Query question, Consumer<String> onPiece) {
-    return Calls.join(async.ask(question, onPiece));
-  }
+  public Answer ask(Query question, Consumer<String> onPiece) { return Calls.join(async.ask(question, onPiece)); }
 
   /**
    * Tells what a fact replaced and what replaced it.
@@ -182,9 +152,7 @@ public final class Group {
    * @param fact its uuid
    * @return the facts, in the order they were written
    */
-  public List<Fact> history(String fact) {
-    return Calls.join(async.history(fact));
-  }
+  public List<Fact> history(String fact) { return Calls.join(async.history(fact)); }
 
   /**
    * Tells what is known of a thing.
@@ -192,9 +160,7 @@ public final class Group {
    * @param uuid its uuid
    * @return the entity with its facts and the latest episodes that name it
    */
-  public KnownEntity entity(String uuid) {
-    return entity(uuid, false);
-  }
+  public KnownEntity entity(String uuid) { return entity(uuid, false); }
 
   /**
    * Tells what is known of a thing.
@@ -203,41 +169,31 @@ public final class Group {
    * @param ended whether facts that ended are wanted too
    * @return the entity with its facts and the latest episodes that name it
    */
-  public KnownEntity entity(String uuid, boolean ended) {
-    return Calls.join(async.entity(uuid, ended));
-  }
+  public KnownEntity entity(String uuid, boolean ended) { return Calls.join(async.entity(uuid, ended)); }
 
   /**
    * Deletes a text for good, with all that it alone supports. That it is not there is no error.
    *
    * @param uuid its uuid
    */
-  public void forgetEpisode(String uuid) {
-    Calls.join(async.forgetEpisode(uuid));
-  }
+  public void forgetEpisode(String uuid) { Calls.join(async.forgetEpisode(uuid)); }
 
   /**
    * Deletes a document for good, with all that it alone supports. That it is not there is no error.
    *
    * @param id its id
    */
-  public void forgetDocument(String id) {
-    Calls.join(async.forgetDocument(id));
-  }
+  public void forgetDocument(String id) { Calls.join(async.forgetDocument(id)); }
 
   /**
    * Deletes a fact for good. That it is not there is no error.
    *
    * @param uuid its uuid
    */
-  public void forgetFact(String uuid) {
-    Calls.join(async.forgetFact(uuid));
-  }
+  public void forgetFact(String uuid) { Calls.join(async.forgetFact(uuid)); }
 
   /** Deletes the whole group for good. */
-  public void forgetEverything() {
-    Calls.join(async.forgetEverything());
-  }
+  public void forgetEverything() { Calls.join(async.forgetEverything()); }
 
   /**
    * Adds a file as a document.
@@ -246,9 +202,7 @@ public final class Group {
    * @return what became of it
    * @throws java.io.UncheckedIOException if it cannot be read
    */
-  public AddedDocument addDocument(Path file) {
-    return addDocument(NewDocument.of(file));
-  }
+  public AddedDocument addDocument(Path file) { return addDocument(NewDocument.of(file)); }
 
   /**
    * Adds a document, or a new text of one.
@@ -257,9 +211,7 @@ public final class Group {
    * @return what became of it
    * @throws java.io.UncheckedIOException if its file cannot be read
    */
-  public AddedDocument addDocument(NewDocument document) {
-    return Calls.join(async.addDocument(document));
-  }
+  public AddedDocument addDocument(NewDocument document) { return Calls.join(async.addDocument(document)); }
 
   /**
    * Looks at a document.
@@ -267,9 +219,7 @@ public final class Group {
    * @param id its id
    * @return the document and how far it is
    */
-  public Document document(String id) {
-    return Calls.join(async.document(id));
-  }
+  public Document document(String id) { return Calls.join(async.document(id)); }
 
   /**
    * Waits until all of a document is read, or as much as can be; for ten minutes.
@@ -277,14 +227,10 @@ public final class Group {
    * @param id its id
    * @return the document
    */
-  public Document awaitDocument(String id) {
-    return Calls.join(async.awaitDocument(id, Calls.WAIT));
-  }
+  public Document awaitDocument(String id) { return Calls.join(async.awaitDocument(id, Calls.WAIT)); }
 
   /** {@return the documents of the group, by id} */
-  public Listing<Document> documents() {
-    return async.documents();
-  }
+  public Listing<Document> documents() { return async.documents(); }
 
   /**
    * Lists what was added, in order.
@@ -292,14 +238,10 @@ public final class Group {
    * @param states accepted, parked, ...: those in one of them; none: all
    * @return the items
    */
-  public Listing<Item> items(String... states) {
-    return async.items(states);
-  }
+  public Listing<Item> items(String... states) { return async.items(states); }
 
   /** {@return the latest 1,000 texts, the oldest of them first} */
-  public Listing<Episode> episodes() {
-    return episodes(1_000, 100);
-  }
+  public Listing<Episode> episodes() { return episodes(1_000, 100); }
 
   /**
    * Lists the latest texts, the oldest of them first.
@@ -308,9 +250,7 @@ public final class Group {
    * @param pageSize how many are fetched at once
    * @return the texts
    */
-  public Listing<Episode> episodes(int last, int pageSize) {
-    return async.episodes(last, pageSize);
-  }
+  public Listing<Episode> episodes(int last, int pageSize) { return async.episodes(last, pageSize); }
 
   /**
    * Follows the group: all that is in it, and then every change, without end, over broken connections.
@@ -318,7 +258,5 @@ public final class Group {
    * @param cursor that of the last changes that were dealt with; null: from the beginning
    * @return the changes; to be closed
    */
-  public Following follow(String cursor) {
-    return new Following(async, cursor);
-  }
+  public Following follow(String cursor) { return new Following(async, cursor); }
 }

@@ -11,18 +11,10 @@ import java.time.Instant;
  * @param facts its facts
  * @param changedAt when it changed last; null: never
  */
-public record GroupSummary(
-    String id,
-    int episodes,
-    int entities,
-    int facts,
-    Instant changedAt) {
+public record GroupSummary(String id, int episodes, int entities, int facts, Instant changedAt) {
   static GroupSummary of(kgsvc.v1.GroupSummary raw) {
     return new GroupSummary(
-        raw.getGroupId(),
-        raw.getEpisodes(),
-        raw.getEntities(),
-        raw.getFacts(),
+        raw.getGroupId(), raw.getEpisodes(), raw.getEntities(), raw.getFacts(),
         Plain.time(raw.hasChangedAt(), raw.getChangedAt()));
   }
 }

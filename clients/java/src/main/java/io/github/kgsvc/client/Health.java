@@ -8,16 +8,9 @@ package io.github.kgsvc.client;
  * @param contractRevision which operations and fields it knows
  * @param store where it keeps the graph
  */
-public record Health(
-    String status,
-    String version,
-    int contractRevision,
-    String store) {
+public record Health(String status, String version, int contractRevision, String store) {
   static Health of(kgsvc.v1.HealthcheckOutput raw) {
     return new Health(
-        raw.getStatus(),
-        raw.getVersion(),
-        raw.getContractRevision(),
-        raw.getStore());
+        raw.getStatus(), raw.getVersion(), raw.getContractRevision(), raw.getStore());
   }
 }

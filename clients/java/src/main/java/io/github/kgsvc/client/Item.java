@@ -12,30 +12,16 @@ import java.time.Instant;
  * @param reason why it is parked or tried again; null: it is not
  * @param updatedAt when it came into this state
  */
-public record Item(
-    String uuid,
-    String name,
-    String state,
-    int attempts,
-    String reason,
-    Instant updatedAt) {
+public record Item(String uuid, String name, String state, int attempts, String reason, Instant updatedAt) {
   static Item of(kgsvc.v1.ReceiptItem raw) {
     return new Item(
-        raw.getUuid(),
-        Plain.maybe(raw.hasName(), raw.getName()),
-        Plain.word(raw.getState()),
-        raw.getAttempts(),
-        Plain.maybe(raw.hasReason(), raw.getReason()),
-        Plain.time(raw.getUpdatedAt()));
+        raw.getUuid(), Plain.maybe(raw.hasName(), raw.getName()), Plain.word(raw.getState()), raw.getAttempts(),
+        Plain.maybe(raw.hasReason(), raw.getReason()), Plain.time(raw.getUpdatedAt()));
   }
 
   static Item of(kgsvc.v1.ListedItem raw) {
     return new Item(
-        raw.getUuid(),
-        Plain.maybe(raw.hasName(), raw.getName()),
-        Plain.word(raw.getState()),
-        raw.getAttempts(),
-        Plain.maybe(raw.hasReason(), raw.getReason()),
-        Plain.time(raw.getUpdatedAt()));
+        raw.getUuid(), Plain.maybe(raw.hasName(), raw.getName()), Plain.word(raw.getState()), raw.getAttempts(),
+        Plain.maybe(raw.hasReason(), raw.getReason()), Plain.time(raw.getUpdatedAt()));
   }
 }

@@ -29,34 +29,22 @@ public class KgsvcException extends RuntimeException {
   }
 
   /** {@return one of the service's codes, or one that {@link Unreachable} or {@link OlderService} names} */
-  public String code() {
-    return code;
-  }
+  public String code() { return code; }
 
   /** {@return its id} */
-  public String requestId() {
-    return requestId;
-  }
+  public String requestId() { return requestId; }
 
   /** {@return the fields; empty if it was none} */
-  public List<Violation> fields() {
-    return fields == null ? List.of() : fields;
-  }
+  public List<Violation> fields() { return fields == null ? List.of() : fields; }
 
   /** {@return the delay; null if the service names none} */
-  public Duration retryDelay() {
-    return retryDelay;
-  }
+  public Duration retryDelay() { return retryDelay; }
 
   /** {@return whether it may} */
-  public boolean retryable() {
-    return false;
-  }
+  public boolean retryable() { return false; }
 
   @Override
-  public String toString() {
-    return getClass().getName() + ": " + code + ": " + getMessage();
-  }
+  public String toString() { return getClass().getName() + ": " + code + ": " + getMessage(); }
 
   /** The service does not take the input: INVALID_ARGUMENT, LIMIT_EXCEEDED, MALFORMED_REQUEST. */
   public static final class InvalidInput extends KgsvcException {
@@ -98,9 +86,7 @@ public class KgsvcException extends RuntimeException {
     Unavailable(Failure failure) { super(failure); }
 
     @Override
-    public boolean retryable() {
-      return true;
-    }
+    public boolean retryable() { return true; }
   }
 
   /** No service answers (UNREACHABLE), or the connection broke (BROKEN, CANCELLED). */
@@ -113,8 +99,6 @@ public class KgsvcException extends RuntimeException {
     DeadlineExceeded(Failure failure) { super(failure); }
 
     @Override
-    public boolean retryable() {
-      return true;
-    }
+    public boolean retryable() { return true; }
   }
 }

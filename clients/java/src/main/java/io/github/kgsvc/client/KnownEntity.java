@@ -13,19 +13,11 @@ import java.util.List;
  * @param episodes the latest that name it
  */
 public record KnownEntity(
-    String uuid,
-    String name,
-    String type,
-    String summary,
-    List<Fact> facts,
-    List<Episode> episodes) {
+    String uuid, String name, String type, String summary, List<Fact> facts, List<Episode> episodes) {
   static KnownEntity of(kgsvc.v1.GetEntityNodeOutput raw) {
     return new KnownEntity(
-        raw.getNode().getUuid(),
-        raw.getNode().getName(),
-        raw.getType(),
+        raw.getNode().getUuid(), raw.getNode().getName(), raw.getType(),
         Plain.maybe(raw.getNode().hasSummary(), raw.getNode().getSummary()),
-        Plain.list(raw.getFactsList(), Fact::of),
-        Plain.list(raw.getEpisodesList(), Episode::of));
+        Plain.list(raw.getFactsList(), Fact::of), Plain.list(raw.getEpisodesList(), Episode::of));
   }
 }

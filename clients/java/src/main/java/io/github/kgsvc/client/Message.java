@@ -14,12 +14,7 @@ import java.time.Instant;
  * @param sourceUrl where it may be read; null: not told
  */
 public record Message(
-    String content,
-    String role,
-    String name,
-    Instant time,
-    String uuid,
-    String sourceDescription,
+    String content, String role, String name, Instant time, String uuid, String sourceDescription,
     String sourceUrl) {
   /**
    * What somebody said, no more being told.
@@ -28,9 +23,7 @@ public record Message(
    * @param name who it was; null: not told
    * @param content the text
    */
-  public Message(String role, String name, String content) {
-    this(content, role, name, null, null, null, null);
-  }
+  public Message(String role, String name, String content) { this(content, role, name, null, null, null, null); }
 
   /**
    * The same, said at a time.

@@ -16,14 +16,7 @@ import java.time.Instant;
  * @param time when the text was true; null: when the file was last changed, or now
  */
 public record NewDocument(
-    String text,
-    byte[] data,
-    String path,
-    String id,
-    String title,
-    String sourceUrl,
-    String author,
-    Instant time) {
+    String text, byte[] data, String path, String id, String title, String sourceUrl, String author, Instant time) {
   /**
    * A file.
    *
@@ -71,9 +64,7 @@ public record NewDocument(
    * @param id its id; null: the service makes one
    * @return the same with it
    */
-  public NewDocument id(String id) {
-    return new NewDocument(text, data, path, id, title, sourceUrl, author, time);
-  }
+  public NewDocument id(String id) { return new NewDocument(text, data, path, id, title, sourceUrl, author, time); }
 
   /**
    * The same with title.

@@ -14,22 +14,14 @@ import java.time.Instant;
  * @param sourceUrl where it may be read; null: not told
  */
 public record Note(
-    String body,
-    boolean json,
-    String name,
-    Instant time,
-    String uuid,
-    String sourceDescription,
-    String sourceUrl) {
+    String body, boolean json, String name, Instant time, String uuid, String sourceDescription, String sourceUrl) {
   /**
    * A text, no more being told.
    *
    * @param text the text
    * @return the note
    */
-  public static Note text(String text) {
-    return new Note(text, false, null, null, null, null, null);
-  }
+  public static Note text(String text) { return new Note(text, false, null, null, null, null, null); }
 
   /**
    * A record, no more being told.
@@ -37,9 +29,7 @@ public record Note(
    * @param json what it holds, as JSON
    * @return the note
    */
-  public static Note json(String json) {
-    return new Note(json, true, null, null, null, null, null);
-  }
+  public static Note json(String json) { return new Note(json, true, null, null, null, null, null); }
 
   /**
    * The same, having been the case at a time.
@@ -47,7 +37,5 @@ public record Note(
    * @param time when
    * @return the note
    */
-  public Note at(Instant time) {
-    return new Note(body, json, name, time, uuid, sourceDescription, sourceUrl);
-  }
+  public Note at(Instant time) { return new Note(body, json, name, time, uuid, sourceDescription, sourceUrl); }
 }

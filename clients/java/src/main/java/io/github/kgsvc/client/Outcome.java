@@ -8,8 +8,7 @@ import java.util.Map;
  *
  * @param items the items by uuid
  */
-public record Outcome(
-    Map<String, Item> items) {
+public record Outcome(Map<String, Item> items) {
   /** {@return those that could not be read; each says why} */
   public List<Item> parked() {
     return items.values().stream().filter(item -> item.state().equals("parked")).toList();

@@ -16,23 +16,15 @@ import java.util.List;
  * @param contextTokens how long the text for a language model may be; null: none is wanted
  */
 public record Query(
-    String text,
-    Instant asOf,
-    Instant knownAsOf,
-    Integer limit,
-    String kind,
-    List<String> relations,
-    List<String> types,
-    Integer contextTokens) {
+    String text, Instant asOf, Instant knownAsOf, Integer limit, String kind, List<String> relations,
+    List<String> types, Integer contextTokens) {
   /**
    * A question with nothing else.
    *
    * @param text the question, or words
    * @return the query
    */
-  public static Query of(String text) {
-    return new Query(text, null, null, null, null, List.of(), List.of(), null);
-  }
+  public static Query of(String text) { return new Query(text, null, null, null, null, List.of(), List.of(), null); }
 
   /**
    * The same with asOf.

@@ -8,25 +8,19 @@ import java.util.List;
  * @param id its id; empty if there was nothing
  * @param items what was added
  */
-public record Receipt(
-    String id,
-    List<AcceptedItem> items) implements Waitable {
+public record Receipt(String id, List<AcceptedItem> items) implements Waitable {
   /**
    * A receipt of which the id was kept.
    *
    * @param id the id
    * @return the receipt, without items
    */
-  public static Receipt of(String id) {
-    return new Receipt(id, List.of());
-  }
+  public static Receipt of(String id) { return new Receipt(id, List.of()); }
 
   static Receipt of(String id, List<kgsvc.v1.AcceptedItem> items) {
     return new Receipt(id, Plain.list(items, AcceptedItem::of));
   }
 
   @Override
-  public List<String> receipts() {
-    return id.isEmpty() ? List.of() : List.of(id);
-  }
+  public List<String> receipts() { return id.isEmpty() ? List.of() : List.of(id); }
 }

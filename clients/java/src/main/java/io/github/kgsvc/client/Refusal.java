@@ -7,8 +7,5 @@ package io.github.kgsvc.client;
  * @param code why, as a code
  * @param message why, as a sentence
  */
-public record Refusal(
-    long index,
-    String code,
-    String message) {
+public record Refusal(long index, String code, String message) {
 }

@@ -11,8 +11,5 @@ import java.util.List;
  * @param receipts the ids of receipts, one for each batch that the service stored
  */
 public record Report(
-    long stored,
-    long duplicates,
-    List<Refusal> refused,
-    List<String> receipts) implements Waitable {
+    long stored, long duplicates, List<Refusal> refused, List<String> receipts) implements Waitable {
 }

@@ -5,8 +5,7 @@ import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.Iterator;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import kgsvc.v1.IngestionServiceGrpc;
 import kgsvc.v1.StreamEpisodesRequest;
@@ -18,8 +17,6 @@ final class Sending {
   private final String group;
   private final Window window = new Window();
   private final Attempts attempts;
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   private Exchange open; // null: between two streams
   private long answeredBefore; // when the last stream ended
   private KgsvcException last; // that may pass
@@ -53,71 +50,52 @@ final class Sending {
     }
   }
 
-  private void put(StreamEpisodesRequest item) {
-    lock.lock();
-    try {
-      await(window::hasRoom);
-      window.put(item);
-      pump();
-    } finally {
-      lock.unlock();
-    }
+  private synchronized void put(StreamEpisodesRequest item) {
+    await(window::hasRoom);
+    window.put(item);
+    pump();
   }
 
-  private Report ended() {
-    lock.lock();
-    try {
-      window.close();
-      pump();
-      await(window::done);
-      return window.report();
-    } finally {
-      lock.unlock();
-    }
+  private synchronized Report ended() {
+    window.close();
+    pump();
+    await(window::done);
+    return window.report();
   }
 
   /** The caller waits no longer. */
-  void stop() {
-    lock.lock();
-    try {
-      over = true;
-      if (failed == null && !window.done()) {
-        failed = Failure.of("CANCELLED", "the stream was given up", "");
-      }
-      if (open != null && !window.done()) {
-        open.call.cancel("the stream was given up", null);
-      }
-      changed.signalAll();
-    } finally {
-      lock.unlock();
+  synchronized void stop() {
+    over = true;
+    if (failed == null && !window.done()) {
+      failed = Failure.of("CANCELLED", "the stream was given up", "");
     }
+    if (open != null && !window.done()) {
+      open.call.cancel("the stream was given up", null);
+    }
+    notifyAll();
   }
 
   /** Waits. Throws when the stream failed, or nothing was answered for too long. */
   private void await(BooleanSupplier reached) {
     long answered = window.answered();
-    long leftNs = calls.timeout.toNanos();
+    Attempts time = new Attempts(calls.ambience, calls.timeout, 1);
     while (!reached.getAsBoolean()) {
       if (failed != null) {
         throw failed;
       }
       if (window.answered() > answered) {
         answered = window.answered();
-        leftNs = calls.timeout.toNanos();
+        time = new Attempts(calls.ambience, calls.timeout, 1);
       }
-      if (leftNs <= 0) {
+      if (time.leftNs() <= 0) {
         throw stalled();
       }
-      leftNs = awaitChange(leftNs);
-    }
-  }
-
-  private long awaitChange(long leftNs) {
-    try {
-      return changed.awaitNanos(leftNs);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw Failure.of("CANCELLED", "the thread was interrupted", "");
+      try {
+        TimeUnit.NANOSECONDS.timedWait(this, time.leftNs());
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        throw Failure.of("CANCELLED", "the thread was interrupted", "");
+      }
     }
   }
 
@@ -139,19 +117,14 @@ final class Sending {
   }
 
   /** Begins the next stream. */
-  private void reopen() {
-    lock.lock();
-    try {
-      if (over) {
-        return;
-      }
-      window.reopened();
-      open = new Exchange(calls.channel.newCall(IngestionServiceGrpc.getStreamEpisodesMethod(), CallOptions.DEFAULT));
-      open.call.start(open, new Metadata());
-      open.call.request(Integer.MAX_VALUE);
-    } finally {
-      lock.unlock();
+  private synchronized void reopen() {
+    if (over) {
+      return;
     }
+    window.reopened();
+    open = new Exchange(calls.channel.newCall(IngestionServiceGrpc.getStreamEpisodesMethod(), CallOptions.DEFAULT));
+    open.call.start(open, new Metadata());
+    open.call.request(Integer.MAX_VALUE);
   }
 
   private void broken(KgsvcException error) {
@@ -184,14 +157,11 @@ final class Sending {
     }
 
     private void locked(Runnable change) {
-      lock.lock();
-      try {
+      synchronized (Sending.this) {
         if (open == this) {
           change.run();
-          changed.signalAll();
+          Sending.this.notifyAll();
         }
-      } finally {
-        lock.unlock();
       }
     }
 

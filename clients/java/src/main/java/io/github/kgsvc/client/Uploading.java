@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import kgsvc.v1.AddDocumentsInput;
-import kgsvc.v1.AddDocumentsRequest;
+import kgsvc.v1.AddDocumentsOutput;
 import kgsvc.v1.DocumentItem;
 import kgsvc.v1.IngestionServiceGrpc;
 import kgsvc.v1.StreamDocumentsRequest;
@@ -68,12 +68,10 @@ final class Uploading {
   }
 
   private static CompletableFuture<AddedDocument> whole(Calls calls, String group, DocumentItem.Builder item) {
-    var input = AddDocumentsInput.newBuilder().setGroupId(group).addDocuments(item);
-    var answer =
-        calls.one(
-            IngestionServiceGrpc.getAddDocumentsMethod(),
-            call -> AddDocumentsRequest.newBuilder().setRequestId(call).setInput(input).build());
-    return Calls.then(answer, added -> AddedDocument.of(added.getOutput().getDocuments(0)));
+    return calls.one(
+        IngestionServiceGrpc.getAddDocumentsMethod(),
+        AddDocumentsInput.newBuilder().setGroupId(group).addDocuments(item),
+        (AddDocumentsOutput added) -> AddedDocument.of(added.getDocuments(0)));
   }
 
   private static CompletableFuture<AddedDocument> inParts(

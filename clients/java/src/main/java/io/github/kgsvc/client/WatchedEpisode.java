@@ -9,14 +9,9 @@ import java.util.List;
  * @param episode the text
  * @param entities the ids of the entities
  */
-public record WatchedEpisode(
-    String uuid,
-    Episode episode,
-    List<String> entities) {
+public record WatchedEpisode(String uuid, Episode episode, List<String> entities) {
   static WatchedEpisode of(kgsvc.v1.WatchedEpisode raw) {
     return new WatchedEpisode(
-        raw.getEpisode().getUuid(),
-        Episode.of(raw.getEpisode()),
-        List.copyOf(raw.getEntityUuidsList()));
+        raw.getEpisode().getUuid(), Episode.of(raw.getEpisode()), List.copyOf(raw.getEntityUuidsList()));
   }
 }

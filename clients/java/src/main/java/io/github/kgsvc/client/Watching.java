@@ -6,7 +6,6 @@ import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import kgsvc.v1.RetrievalServiceGrpc;
 import kgsvc.v1.WatchGroupInput;
-import kgsvc.v1.WatchGroupRequest;
 import kgsvc.v1.WatchGroupResponse;
 
 /** Follows a group over one stream after the other; done only when it is cancelled or hopeless. */
@@ -36,12 +35,7 @@ final class Watching extends CompletableFuture<Void> {
     }
     WatchGroupInput.Builder input = WatchGroupInput.newBuilder().setGroupId(group);
     Plain.set(cursor, input::setCursor);
-    Call<WatchGroupRequest, WatchGroupResponse> call =
-        Call.of(
-            RetrievalServiceGrpc.getWatchGroupMethod(),
-            id -> WatchGroupRequest.newBuilder().setRequestId(id).setInput(input).build(),
-            Calls.WAIT,
-            1); // what is tried again begins at another cursor
+    var call = Call.of(RetrievalServiceGrpc.getWatchGroupMethod(), input, Calls.WAIT, 1); // what is tried again begins at another cursor
     open = calls.each(call, this::told, false);
     open.whenComplete((done, failure) -> ended(failure));
     if (isDone()) {

@@ -27,23 +27,15 @@ final class Window {
   private int doubtful; // of the first: sent on a stream that broke, hence perhaps stored
   private boolean closed;
 
-  long answered() {
-    return given - sent.size() - unsent.size();
-  }
+  long answered() { return given - sent.size() - unsent.size(); }
 
-  boolean hasRoom() {
-    return sent.size() + unsent.size() < ITEMS && bytes < BYTES;
-  }
+  boolean hasRoom() { return sent.size() + unsent.size() < ITEMS && bytes < BYTES; }
 
   /** Whether nothing more will be sent on the open stream. */
-  boolean ends() {
-    return closed && unsent.isEmpty();
-  }
+  boolean ends() { return closed && unsent.isEmpty(); }
 
   /** Whether everything is answered and nothing more comes. */
-  boolean done() {
-    return ends() && sent.isEmpty();
-  }
+  boolean done() { return ends() && sent.isEmpty(); }
 
   void put(StreamEpisodesRequest request) {
     StreamEpisodesRequest numbered = request.toBuilder().setClientRef(Long.toString(given++)).build();
@@ -52,13 +44,9 @@ final class Window {
   }
 
   /** No more items come. */
-  void close() {
-    closed = true;
-  }
+  void close() { closed = true; }
 
-  boolean sends() {
-    return !unsent.isEmpty();
-  }
+  boolean sends() { return !unsent.isEmpty(); }
 
   /** The item to send now. */
   StreamEpisodesRequest next() {
@@ -96,12 +84,8 @@ final class Window {
   /** A new stream begins: everything that is not answered is sent again. */
   void reopened() {
     doubtful = Math.max(doubtful, sent.size());
-    while (!sent.isEmpty()) {
-      unsent.addFirst(sent.removeLast());
-    }
+    while (!sent.isEmpty()) { unsent.addFirst(sent.removeLast()); }
   }
 
-  Report report() {
-    return new Report(stored, duplicates, List.copyOf(refused), List.copyOf(receipts));
-  }
+  Report report() { return new Report(stored, duplicates, List.copyOf(refused), List.copyOf(receipts)); }
 }
