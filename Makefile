@@ -134,7 +134,7 @@ client-python: $(VENV)/.dev ## Build the wheel of the client for Python
 clients: clients/typescript/node_modules ## Check and build the clients (needs go, npm and mvn)
 	cd clients/go && test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) ./...
 	npm --prefix clients/typescript run --silent build
-	mvn -q -B -f clients/java/pom.xml compile
+	mvn -q -B -f clients/java/pom.xml package
 
 requirements: $(VENV)/.dev ## Pin the newest allowed versions again; with the oldest Python that is supported
 	$(BIN)/python scripts/pin_requirements.py --upgrade

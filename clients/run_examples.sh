@@ -9,7 +9,4 @@ cd "$(dirname "$0")"
 echo "== TypeScript"
 node typescript/dist/example.js "$server"
 
-echo "== Java"
-mvn -q -B -f java/pom.xml exec:java -Dexec.args="$server"
-
 echo "== all examples found what they looked for"

@@ -19,7 +19,7 @@ LONG = (  # start and kill processes, fill large groups
     "acceptance/test_cross_encoder.py", "acceptance/test_damaged_answers.py", "acceptance/test_erasure.py",
     "acceptance/test_grpcurl.py", "acceptance/test_locomo.py", "acceptance/test_mixed_embeddings.py",
     "acceptance/test_ontologies.py", "acceptance/test_page_citations.py", "acceptance/test_quotas.py",
-    "acceptance/test_tenants.py", "clients/test_go.py", "clients/test_package.py",
+    "acceptance/test_tenants.py", "clients/test_go.py", "clients/test_java.py", "clients/test_package.py",
     "integration/embedded/test_processes.py",
 )  # fmt: skip
 

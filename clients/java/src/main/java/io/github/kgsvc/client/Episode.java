@@ -1,0 +1,27 @@
+package io.github.kgsvc.client;
+
+import java.time.Instant;
+
+/**
+ * A text as it was added.
+ *
+ * @param uuid its id
+ * @param name its name; null: none
+ * @param body the text
+ * @param kind text, json, message or document
+ * @param referenceTime when what it says was the case
+ * @param createdAt when it was added
+ * @param sourceDescription where it is from; null: not told
+ * @param sourceUrl where it may be read; null: not told
+ */
+public record Episode(
+    String uuid, String name, String body, String kind, Instant referenceTime, Instant createdAt,
+    String sourceDescription, String sourceUrl) {
+  static Episode of(kgsvc.v1.Episode raw) {
+    return new Episode(
+        raw.getUuid(), Plain.maybe(raw.hasName(), raw.getName()), raw.getBody(), Plain.word(raw.getSource()),
+        Plain.time(raw.getReferenceTime()), Plain.time(raw.getCreatedAt()),
+        Plain.maybe(raw.hasSourceDescription(), raw.getSourceDescription()),
+        Plain.maybe(raw.hasSourceUrl(), raw.getSourceUrl()));
+  }
+}
