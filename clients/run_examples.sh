@@ -9,9 +9,6 @@ cd "$(dirname "$0")"
 echo "== Go"
 go/bin/example "$server"
 
-echo "== TypeScript"
-node typescript/dist/example.js "$server"
-
 echo "== Java"
 mvn -q -B -f java/pom.xml exec:java -Dexec.args="$server"
 

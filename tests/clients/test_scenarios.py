@@ -15,17 +15,21 @@ from tests.support.store_spec import StoreSpec
 
 CLIENTS = REPOSITORY / "clients"
 SCENARIOS = json.loads((CLIENTS / "scenarios" / "scenarios.json").read_text())
+SHORT = [each for each in SCENARIOS if not each.get("long")]
+LONG = [each for each in SCENARIOS if each.get("long")]
 PYTHON = [sys.executable, str(CLIENTS / "python" / "scenarios.py")]
 DRIVERS = {"python": PYTHON, "python-aio": [*PYTHON, "--aio"]}
 DONE_S = 240.0
 
 
-async def passed(driver: str, scenarios: Sequence[object], spec: StoreSpec, folder: Path, group: str) -> None:
+async def passed(
+    driver: Sequence[str], scenarios: Sequence[object], spec: StoreSpec, folder: Path, group: str
+) -> None:
     """Run a driver; all of it must succeed."""
     async with worlds(spec.settings, folder, group) as setup:
         files = written(folder, "setup.json", setup), written(folder, "scenarios.json", scenarios)
         process = await asyncio.create_subprocess_exec(
-            *DRIVERS[driver],
+            *driver,
             *map(str, files),
             env=environment({}) | {"PYTHONPATH": str(CLIENTS / "python")},
             stdout=asyncio.subprocess.PIPE,
@@ -45,12 +49,10 @@ async def passed(driver: str, scenarios: Sequence[object], spec: StoreSpec, fold
 
 @pytest.mark.parametrize("driver", DRIVERS)
 async def test_scenarios(driver: str, store_spec: StoreSpec, tmp_path: Path, group: str) -> None:
-    short = [each for each in SCENARIOS if not each.get("long")]
-    await passed(driver, short, store_spec, tmp_path, group)
+    await passed(DRIVERS[driver], SHORT, store_spec, tmp_path, group)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("driver", DRIVERS)
 async def test_long_scenarios(driver: str, store_spec: StoreSpec, tmp_path: Path, group: str) -> None:
-    long = [each for each in SCENARIOS if each.get("long")]
-    await passed(driver, long, store_spec, tmp_path, group)
+    await passed(DRIVERS[driver], LONG, store_spec, tmp_path, group)
