@@ -177,11 +177,12 @@ class Driver {
   private async *items(step: Step): AsyncGenerator<string> {
     if ("items" in step) return yield* step["items"] as string[];
     const actions = (step["at"] ?? {}) as Record<string, string>;
+    const padding = () => Buffer.alloc(Number(step["padding"] ?? 0), "x").toString("latin1"); // bytes of its own
     for (let number = 0; number < Number(step["count"]); number += 1) {
       const action = actions[number];
       if (action !== undefined) await this.control(action);
       if (number % 500 === 0) this.most = Math.max(this.most, held());
-      yield String(step["text"]).replace("{n}", String(number)) + "x".repeat(Number(step["padding"] ?? 0));
+      yield `${step["text"]}${padding()}`.replace("{n}", String(number));
     }
   }
 

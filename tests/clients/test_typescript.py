@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from kgsvc.api.errors import CallFailure
+from kgsvc.domain.errors import Violation
+from tests.clients.test_retries import PASSING, PERMANENT, service
 from tests.clients.test_scenarios import LONG, SHORT, passed
 from tests.clients.typescript import DRIVER, built
+from tests.clients.worlds import written
 from tests.support.documents import blocks
 from tests.support.service import Service, environment
 from tests.support.spawning import REPOSITORY
@@ -61,6 +65,35 @@ async def test_long_scenarios(embedded_spec: StoreSpec, tmp_path: Path, group: s
 @pytest_asyncio.fixture
 async def package() -> Path:
     return await asyncio.to_thread(built)
+
+
+async def test_what_passes_is_tried_again_and_no_refusal(package: Path, tmp_path: Path) -> None:
+    add = {"do": "add", "items": ["Ann met Bea."]}
+    wrong = (Violation("input.items", "is wrong"),)
+    refused = [{**add, "error": {"code": code, "fields": ["input.items"]}} for code in PERMANENT]
+    stored = [{**add, "expect": {"id": "r"}} for _ in PASSING]
+
+    def answers(number: int) -> CallFailure | None:
+        passing = number - len(PERMANENT) - 1
+        if passing < 0:
+            return CallFailure(PERMANENT[number - 1], "no", wrong)
+        return None if passing % 3 == 2 else CallFailure(PASSING[passing // 3], "not now", retry_after_ms=20)
+
+    async with service(answers) as (address, sent):
+        setup = {"worlds": {"open": {"server": address}}, "group": "g"}
+        scenarios = [{"name": "retries", "steps": refused + stored}]
+        files = written(tmp_path, "setup.json", setup), written(tmp_path, "scenarios.json", scenarios)
+        await done(package, *DRIVER, *files)
+    assert len(sent) == len(PERMANENT) + 3 * len(PASSING)
+    keys = [request.idempotency_key for request in sent]
+    assert all(keys)
+    for first in range(len(PERMANENT), len(sent), 3):
+        assert sent[first] == sent[first + 1] == sent[first + 2]
+    assert len(set(keys)) == len(PERMANENT) + len(PASSING)
+
+
+async def test_its_own_tests_pass(package: Path) -> None:
+    assert "# fail 0" in await done(package, "npm", "test", "--silent")
 
 
 @pytest_asyncio.fixture
