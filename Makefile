@@ -116,6 +116,7 @@ clients/typescript/node_modules: clients/typescript/package-lock.json
 clients-proto: $(VENV)/.dev clients/typescript/node_modules ## Regenerate the Go and TypeScript stubs (needs go and npm)
 	rm -rf $(CLIENT_STUBS)
 	$(WITH_BUF) buf generate --template clients/buf.gen.yaml
+	$(WITH_BUF) buf generate --template clients/typescript/buf.gen.yaml
 
 clients-proto-check: clients-proto ## Fail when the committed client stubs differ from the contract
 	git diff --exit-code HEAD -- $(CLIENT_STUBS)
