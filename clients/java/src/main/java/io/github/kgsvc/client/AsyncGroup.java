@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import kgsvc.v1.*;
 
@@ -174,7 +175,10 @@ public final class AsyncGroup {
    */
   public CompletableFuture<List<Fact>> history(String fact) {
     var input = GetFactHistoryInput.newBuilder().setUuid(fact).setGroupId(id);
-    return calls.one(RetrievalServiceGrpc.getGetFactHistoryMethod(), input, (GetFactHistoryOutput found) -> Plain.list(found.getFactsList(), Fact::of));
+    return calls.one(
+        RetrievalServiceGrpc.getGetFactHistoryMethod(),
+        input,
+        (GetFactHistoryOutput found) -> Plain.list(found.getFactsList(), Fact::of));
   }
 
   /**
@@ -300,7 +304,8 @@ public final class AsyncGroup {
     List<ItemState> wanted =
         Stream.of(states).map(state -> ItemState.valueOf("ITEM_STATE_" + state.toUpperCase(Locale.ROOT))).toList();
     var input = ListItemsInput.newBuilder().setGroupId(id).addAllStates(wanted);
-    return new Listing<>(calls, IngestionServiceGrpc.getListItemsMethod(), input, "items", (ListedItem raw) -> Item.of(raw));
+    Function<ListedItem, Item> view = Item::of;
+    return new Listing<>(calls, IngestionServiceGrpc.getListItemsMethod(), input, "items", view);
   }
 
   /**
@@ -332,7 +337,7 @@ public final class AsyncGroup {
   }
 
   /**
-   * Gives what is in the group, and then every change of it, to a function, which is not called again before it is done.
+   * Gives what is in the group, and then every change of it, to a function, which is called again only when it is done.
    *
    * @param cursor as {@link Group#follow} takes it
    * @param take what to do with it

@@ -30,7 +30,8 @@ public final class Listing<T> implements Iterable<T> {
               method,
               asked,
               (Message page) ->
-                  new Page<>(Plain.list(Calls.<List<R>>field(page, entries), of), Calls.field(page, "next_page_token")));
+                  new Page<>(
+                      Plain.list(Calls.<List<R>>field(page, entries), of), Calls.field(page, "next_page_token")));
         };
   }
 

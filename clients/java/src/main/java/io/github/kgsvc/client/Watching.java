@@ -35,7 +35,8 @@ final class Watching extends CompletableFuture<Void> {
     }
     WatchGroupInput.Builder input = WatchGroupInput.newBuilder().setGroupId(group);
     Plain.set(cursor, input::setCursor);
-    var call = Call.of(RetrievalServiceGrpc.getWatchGroupMethod(), input, Calls.WAIT, 1); // what is tried again begins at another cursor
+    // What is tried again begins at another cursor.
+    var call = Call.of(RetrievalServiceGrpc.getWatchGroupMethod(), input, Calls.WAIT, 1);
     open = calls.each(call, this::told, false);
     open.whenComplete((done, failure) -> ended(failure));
     if (isDone()) {
