@@ -25,10 +25,8 @@ export interface Platform {
 /** How long it takes to wait for a work that goes on. */
 export const WAIT_MS = 600_000;
 
-interface Response<O> {
-  output?: O | undefined;
-  error?: Refused | undefined;
-}
+type Response<O> = { output?: O | undefined; error?: Refused | undefined };
+type Answer<O> = Promise<Response<O> & { requestId: string }>;
 
 /** Makes calls, and makes them again after what may pass: they read, or the service knows what it was sent before. */
 export class Caller {
@@ -79,7 +77,7 @@ export class Caller {
   /** The output of a call with one answer. */
   async call<O>(
     options: CallOptions,
-    send: (requestId: string, sent: Sent) => Promise<Response<O> & { requestId: string }>,
+    send: (requestId: string, sent: Sent) => Answer<O>,
   ): Promise<O> {
     return this.tried(options, this.attempts(options.timeoutMs), async (requestId, sent) =>
       outputOf(await send(requestId, sent)),
@@ -120,7 +118,7 @@ export class Caller {
   /** The entries of a listing, a page at a time. */
   async *pages<P extends { nextPageToken: string }, T>(
     options: CallOptions,
-    send: (pageToken: string | undefined, sent: Sent & { requestId: string }) => Promise<Response<P> & { requestId: string }>,
+    send: (pageToken: string | undefined, sent: Sent & { requestId: string }) => Answer<P>,
     entries: (page: P) => T[],
   ): AsyncGenerator<T, void, undefined> {
     let token: string | undefined;

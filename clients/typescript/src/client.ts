@@ -6,23 +6,15 @@ import { groupSummary, health, type GroupSummary, type Health } from "./values.j
 
 /** A service. It connects with the first call; `close` it when nothing is to be called any more. */
 export class BaseClient {
+  /** The stubs of the contract, for what this client has no word for. They say who calls; nothing is tried again. */
+  readonly ingestion: Caller["ingestion"];
+  readonly retrieval: Caller["retrieval"];
+  readonly admin: Caller["admin"];
   private readonly caller: Caller;
 
   constructor(options: ClientOptions, platform: Platform) {
     this.caller = new Caller(options, platform);
-  }
-
-  /** The stubs of the contract, for what this client has no word for. They say who calls; nothing is tried again. */
-  get ingestion(): Caller["ingestion"] {
-    return this.caller.ingestion;
-  }
-
-  get retrieval(): Caller["retrieval"] {
-    return this.caller.retrieval;
-  }
-
-  get admin(): Caller["admin"] {
-    return this.caller.admin;
+    ({ ingestion: this.ingestion, retrieval: this.retrieval, admin: this.admin } = this.caller);
   }
 
   /** The memory of a tenant. */

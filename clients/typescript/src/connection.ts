@@ -24,7 +24,7 @@ export const RUNTIME: Runtime = {
   monotonic: () => performance.now(),
   now: () => new Date(),
   chance: Math.random,
-  newId: () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(""),
+  newId: () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join(""),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       const done = () => {
@@ -65,19 +65,10 @@ export interface ClientOptions {
 }
 
 /** The address of the service, and what proves who calls. */
-export interface Connection {
-  readonly address: string;
-  readonly token: string;
-  readonly tls: boolean;
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-  readonly name: string;
-  readonly interceptors: Interceptor[];
-}
+export type Connection = ReturnType<typeof connectionOf>;
 
 /** What is given, and else what the environment says. Throws TypeError. */
-export function connectionOf(given: ClientOptions, environ: Record<string, string | undefined>): Connection {
+export function connectionOf(given: ClientOptions, environ: Record<string, string | undefined>) {
   const tls = ["Ca", "Cert", "Key", "Name"] as const;
   const [ca, cert, key, name] = tls.map(
     (which) => given[`tls${which}`] || environ[`KGSVC_TLS_${which.toUpperCase()}`] || "",

@@ -26,6 +26,8 @@ export class KgsvcError extends Error {
   readonly fields: readonly Violation[];
   /** How long to wait before trying again, if the service says so. */
   readonly retryAfterMs: number | undefined;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean = false;
 
   constructor(code: string, message: string, details: FailureDetails = {}) {
     super(message, { cause: details.cause });
@@ -34,11 +36,6 @@ export class KgsvcError extends Error {
     this.requestId = details.requestId ?? "";
     this.fields = details.fields ?? [];
     this.retryAfterMs = details.retryAfterMs;
-  }
-
-  /** Whether the same call may succeed later. */
-  get retryable(): boolean {
-    return false;
   }
 }
 
@@ -65,9 +62,7 @@ export class OlderService extends KgsvcError {}
  * EMBEDDER_UNAVAILABLE, MODEL_UNAVAILABLE.
  */
 export class Unavailable extends KgsvcError {
-  override get retryable(): boolean {
-    return true;
-  }
+  override readonly retryable = true;
 }
 
 /** No service answers (UNREACHABLE), or the connection broke (BROKEN, CANCELLED). */
@@ -75,9 +70,7 @@ export class Unreachable extends Unavailable {}
 
 /** No answer in time; a write may have happened, and sending it again with the same uuids is safe. */
 export class DeadlineExceeded extends KgsvcError {
-  override get retryable(): boolean {
-    return true;
-  }
+  override readonly retryable = true;
 }
 
 type Kind = new (code: string, message: string, details?: FailureDetails) => KgsvcError;
@@ -104,10 +97,6 @@ const SAID_BY_CONNECT: Partial<Record<Code, string>> = {
   [Code.DataLoss]: "BROKEN",
   [Code.Canceled]: "CANCELLED",
   [Code.ResourceExhausted]: "LIMIT_EXCEEDED", // larger than a message may be
-  [Code.Unauthenticated]: "UNAUTHENTICATED",
-  [Code.PermissionDenied]: "PERMISSION_DENIED",
-  [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
-  [Code.Unimplemented]: "UNIMPLEMENTED",
 };
 
 /** The error for a code. */
@@ -118,12 +107,14 @@ export function failure(code: string, message: string, details: FailureDetails =
 /** The error for what a call of Connect threw. */
 export function fromConnect(thrown: unknown, address: string, requestId = ""): KgsvcError {
   const status = ConnectError.from(thrown);
-  const code = status.metadata.get("kgsvc-error-code") ?? SAID_BY_CONNECT[status.code] ?? "INTERNAL";
+  const code = status.metadata.get("kgsvc-error-code") ?? SAID_BY_CONNECT[status.code] ?? upper(Code[status.code]);
   let said = status.rawMessage;
   if (code === "UNREACHABLE") said = `no service answers at ${address}: ${said}`;
   else if (code === "UNIMPLEMENTED") said = `${address} does not know this operation: is it older than this client?`;
   return failure(code, said, { requestId, cause: thrown, ...detailsOf(status) });
 }
+
+const upper = (name: string): string => name.replace(/\B[A-Z]/g, "_$&").toUpperCase();
 
 function detailsOf(status: ConnectError): FailureDetails {
   const found: FailureDetails = {};

@@ -5,9 +5,7 @@ import {
   EpisodeItemSchema, MessageSchema, RoleType, Source, type EpisodeItem, type Message,
 } from "./gen/kgsvc/v1/types_pb.js";
 
-const ROLES: Record<string, RoleType> = {
-  user: RoleType.USER, assistant: RoleType.ASSISTANT, system: RoleType.SYSTEM,
-};
+const ROLES: Record<string, RoleType> = { user: RoleType.USER, assistant: RoleType.ASSISTANT, system: RoleType.SYSTEM };
 const SILENT = new Set(["system", "developer", "tool", "function"]); // instructions, and what programs answered
 const TEXTS = new Set(["text", "input_text", "output_text"]);
 

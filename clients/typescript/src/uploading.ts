@@ -49,9 +49,7 @@ export async function addDocument(
 async function inParts(
   caller: Caller, groupId: string, item: DocumentItem, bytes: Uint8Array, options: CallOptions,
 ): Promise<AddedDocument> {
-  item.content = item.content.case === "text"
-    ? { case: "text", value: "" }
-    : { case: "data", value: new Uint8Array() };
+  item.content = item.content.case === "text" ? { case: "text", value: "" } : { case: "data", value: new Uint8Array() };
 
   async function* parts() {
     yield { groupId, document: item };
