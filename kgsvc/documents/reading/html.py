@@ -23,15 +23,17 @@ _BLOCKS = frozenset(
 _CELLS = frozenset({"br", "td", "th"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CONTAINERS = frozenset({"li", "dd", "blockquote"})
-_DECLARED = re.compile(
-    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)|^<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)",
+_HEAD = 2_048  # bytes in which a page names its charset
+_DECLARED = re.compile(  # by a whole word: the head may end within it
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)(?=[\"'\s/>;])"
+    rb"|^<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w.:-]+)",
     re.IGNORECASE,
 )
 
 
 def read_html(data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
     """The visible text of a page, and its title. `charset`: as its sender named it. Raises Refused."""
-    declared = _DECLARED.search(data[:1024])
+    declared = _DECLARED.search(data[:_HEAD])
     named = next(filter(None, declared.groups())).decode() if declared else ""
     if named.lower().startswith("utf-16"):
         named = ""  # it was read as bytes of ASCII just now, so it is not

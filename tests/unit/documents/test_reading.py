@@ -122,6 +122,12 @@ async def test_html_becomes_what_a_reader_sees() -> None:
     assert (found.title, found.pages) == ("A page", ())
 
 
+@pytest.mark.parametrize("begins", [*range(1_015, 1_027), *range(2_039, 2_051)])
+async def test_a_charset_at_the_end_of_the_head_is_read_whole_or_not_at_all(begins: int) -> None:
+    page = f'<meta name=x content="{"x" * (begins - 39)}"><meta charset="utf-8"><p>naïve</p>'
+    assert (await read(page.encode(), "x.html")).text == "naïve"
+
+
 async def test_html_is_read_in_the_charset_that_it_names() -> None:
     page = '<meta http-equiv=content-type content="text/html; charset=shift_jis"><p>日本</p>'
     assert (await read(page.encode("shift_jis"), "a.html")).text == "日本"
