@@ -38,7 +38,7 @@ _TOLD = (
     "{person} left {employer}.",
     "{person} met {other} in {city}.",
     "{person} works at {employer}. {other} lives in {city}.",
-    "{person} likes {like}.",
+    "{person} moved to {city}.",
 )
 
 
