@@ -44,7 +44,7 @@ from kgsvc.commands.retention import RetentionJob
 from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
 from kgsvc.communities.builder import CommunityBuilder, Describer
 from kgsvc.communities.detection import Follower, Louvain
-from kgsvc.config import ConfigError, Settings, read_ontology, split_address
+from kgsvc.config import ConfigError, Settings, is_loopback, read_ontology, split_address
 from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.errors import ServiceError
@@ -247,7 +247,8 @@ async def _start_http(settings: Settings, server: KgServer, core: Core, stack: A
         client_authority=wanted.tls_client_ca,
         grace_s=wanted.grace_s,
     )
-    http = HttpServer(Gateway(server.handler, core.limits.payload_bytes), place)
+    local = is_loopback(wanted.http_listen) and not settings.access.on
+    http = HttpServer(Gateway(server.handler, core.limits.payload_bytes, local=local), place)
     try:
         port = http.listen()
     except OSError as error:

@@ -144,7 +144,9 @@ async def test_a_stream_of_connect_both_ways(http: httpx.AsyncClient, group: str
         (b"\x01\0\0\0\0", {"content-type": "application/connect+json"}, 200, "compressed"),
         (b"\0\xff\xff\xff\xff", {"content-type": "application/connect+json"}, 200, "bytes"),
         (b"\0\0\0\0\x09{}", {"content-type": "application/connect+json"}, 200, "within a message"),
-        (b"", {"content-type": "application/connect+json"}, 200, "0 messages"),
+        (b"", {"content-type": "application/connect+json"}, 200, "no message"),
+        (b"\0\0\0\0\x02{}" * 3, {"content-type": "application/connect+json"}, 200, "several messages"),
+        (b"{}", JSON | {"host": "evil.test"}, 421, "evil.test"),
     ],
 )
 async def test_what_cannot_be_read_is_refused(
@@ -164,6 +166,25 @@ async def test_a_deadline_ends_a_stream(http: httpx.AsyncClient, group: str) -> 
 async def test_what_is_not_there(http: httpx.AsyncClient, method: str, where: str, status: int) -> None:
     answer = await http.request(method, f"/kgsvc.v1.RetrievalService/{where}", headers=JSON, content="{}")
     assert (answer.status_code, answer.json()["code"]) == (status, "unimplemented")
+
+
+async def test_a_client_that_goes_is_no_fault(service: Service, http: httpx.AsyncClient, group: str) -> None:
+    """In the middle of its body, and of a stream's answers."""
+
+    async def half() -> AsyncIterator[bytes]:
+        yield frame(b"{}")[:3]
+        raise ConnectionAbortedError
+
+    headers = {"content-type": "application/connect+json"}
+    for name in ("StreamEpisodes", "SearchFacts"):
+        with pytest.raises(ConnectionAbortedError):
+            await http.post(path(name), content=half(), headers=headers)
+    events = {"accept": "text/event-stream"}
+    with pytest.raises(httpx.ReadTimeout):
+        await http.post(path("WatchGroup"), json={"input": {"groupId": group}}, headers=events, timeout=0.2)
+    await service.printed("WatchGroup cancelled")
+    await service.printed("StreamEpisodes cancelled")
+    assert "INTERNAL" not in service.errors
 
 
 async def test_many_at_once_are_answered(http: httpx.AsyncClient, group: str) -> None:

@@ -1,27 +1,16 @@
 """The drivers of clients/scenarios in other languages than Python, built once a session."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.clients.programs import tool
 from tests.support.spawning import REPOSITORY
 
 GO = REPOSITORY / "clients" / "go"
 FLAGS = "-trimpath"  # what is compiled once serves all tests, wherever its modules are
 BUILT_S = 600
-
-
-def tool(name: str) -> str:
-    """A tool of another language. Skips the test without it, where CI does not insist on it."""
-    found = shutil.which(name)
-    if found is None:
-        if os.environ.get("KGSVC_REQUIRE_CLIENTS") == "1":
-            pytest.fail(f"KGSVC_REQUIRE_CLIENTS=1, but there is no {name}", pytrace=False)
-        pytest.skip(f"CLIENT NOT TESTED: there is no {name} on the PATH")
-    return found
 
 
 @pytest.fixture(scope="session")

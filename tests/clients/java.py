@@ -2,12 +2,10 @@
 
 import fcntl
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from tests.clients.programs import tool
 from tests.support.spawning import REPOSITORY
 
 PACKAGE = REPOSITORY / "clients" / "java"
@@ -29,10 +27,7 @@ def driver(*options: str) -> list[str]:
 def built() -> Path:
     """Its folder `target`. Skips without Maven or Java, where CI does not insist on it."""
     for name in ("mvn", "java", "jshell"):
-        if shutil.which(name) is None:
-            if os.environ.get("KGSVC_REQUIRE_CLIENTS") == "1":
-                pytest.fail(f"KGSVC_REQUIRE_CLIENTS=1, but there is no {name}", pytrace=False)
-            pytest.skip(f"CLIENT NOT TESTED: there is no {name} on the PATH")
+        tool(name)
     TARGET.mkdir(exist_ok=True)
     with (TARGET / ".building").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

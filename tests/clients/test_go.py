@@ -9,9 +9,10 @@ from zipfile import ZipFile
 import pytest
 import pytest_asyncio
 
-from tests.clients.drivers import FLAGS, GO, tool
+from tests.clients.drivers import FLAGS, GO
+from tests.clients.programs import succeed, tool
 from tests.support.documents import blocks
-from tests.support.service import Service, environment
+from tests.support.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PROGRAMS = [block for block in blocks(GO / "README.md") if block.text.startswith("package main")]
@@ -29,23 +30,7 @@ PATH = (GO / "go.mod").read_text().split()[1]
 
 async def done(folder: Path, *words: str, **variables: str) -> str:
     """What a command of Go prints; it must succeed."""
-    process = await asyncio.create_subprocess_exec(
-        tool("go"),
-        *words,
-        env=environment({}) | {"GOFLAGS": FLAGS} | variables,
-        cwd=folder,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(DONE_S):
-            out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, out.decode() + err.decode()
-    return out.decode()
+    return await succeed(folder, (tool("go"), *words), DONE_S, **{"GOFLAGS": FLAGS, **variables})
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -1,6 +1,5 @@
 """The Java client as it is published: scenarios, and the programs of its README, run from the jar."""
 
-import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator
@@ -13,11 +12,12 @@ import pytest_asyncio
 from kgsvc.api.errors import CallFailure
 from kgsvc.domain.errors import Violation
 from tests.clients.java import JAR, PACKAGE, built, driver
+from tests.clients.programs import run
 from tests.clients.test_retries import PASSING, PERMANENT, service
 from tests.clients.test_scenarios import LONG, SHORT, passed
 from tests.clients.worlds import written
 from tests.support.documents import blocks
-from tests.support.service import Service, environment
+from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
 PROGRAMS = [block for block in blocks(PACKAGE / "README.md") if block.language == "java"]
@@ -57,22 +57,8 @@ async def server(tmp_path: Path) -> AsyncIterator[Service]:
 
 async def done(folder: Path, *words: str, **variables: str) -> str:
     """What a program prints."""
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        env=environment({}) | variables,
-        cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        async with asyncio.timeout(DONE_S):
-            out, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return out.decode()
+    ended = await run(folder, words, DONE_S, **variables)
+    return ended.out + ended.err
 
 
 async def test_refusals_are_told_and_what_passes_is_tried_again_with_the_same_key(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.clients.programs import succeed
 from tests.support.documents import blocks
-from tests.support.service import Service, environment
+from tests.support.service import Service
 from tests.support.spawning import REPOSITORY
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -31,18 +32,8 @@ DONE_S = 120.0
 
 async def done(*words: str | Path, **variables: str) -> str:
     """What a program prints; it must succeed."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *map(str, words),
-        env=environment({}) | variables,
-        cwd=variables.get("FOLDER", REPOSITORY),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(DONE_S):
-        out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
-    return out.decode()
+    folder = Path(variables.get("FOLDER", REPOSITORY))
+    return await succeed(folder, (sys.executable, *words), DONE_S, **variables)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

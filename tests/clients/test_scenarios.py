@@ -1,6 +1,5 @@
 """Every client does what clients/scenarios says, with its own calls, against live servers."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -8,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.programs import run
 from tests.clients.worlds import worlds, written
-from tests.support.service import environment
 from tests.support.spawning import REPOSITORY
 from tests.support.store_spec import StoreSpec
 
@@ -28,23 +27,11 @@ async def passed(
     """Run a driver; all of it must succeed."""
     async with worlds(spec.settings, folder, group) as setup:
         files = written(folder, "setup.json", setup), written(folder, "scenarios.json", scenarios)
-        process = await asyncio.create_subprocess_exec(
-            *driver,
-            *map(str, files),
-            env=environment({}) | {"PYTHONPATH": str(CLIENTS / "python")},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(DONE_S):
-                out, err = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-    ended = [json.loads(line) for line in out.decode().splitlines()]
-    assert [each for each in ended if each["problem"]] == [], err.decode()
-    assert (len(ended), process.returncode) == (len(scenarios), 0), err.decode()
+        python = str(CLIENTS / "python")
+        out, err, code = await run(REPOSITORY, (*driver, *files), DONE_S, PYTHONPATH=python)
+    ended = [json.loads(line) for line in out.splitlines()]
+    assert [each for each in ended if each["problem"]] == [], err
+    assert (len(ended), code) == (len(scenarios), 0), err
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

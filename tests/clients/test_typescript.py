@@ -10,12 +10,13 @@ import pytest_asyncio
 
 from kgsvc.api.errors import CallFailure
 from kgsvc.domain.errors import Violation
+from tests.clients.programs import succeed
 from tests.clients.test_retries import PASSING, PERMANENT, service
 from tests.clients.test_scenarios import LONG, SHORT, passed
 from tests.clients.typescript import DRIVER, built
 from tests.clients.worlds import written
 from tests.support.documents import blocks
-from tests.support.service import Service, environment
+from tests.support.service import Service
 from tests.support.spawning import REPOSITORY
 from tests.support.store_spec import StoreSpec
 
@@ -33,22 +34,7 @@ DONE_S = 120.0
 
 async def done(folder: Path, *words: str | Path, **variables: str) -> str:
     """What a command prints; it must succeed."""
-    process = await asyncio.create_subprocess_exec(
-        *map(str, words),
-        env=environment({}) | variables,
-        cwd=folder,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(DONE_S):
-            out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, out.decode() + err.decode()
-    return out.decode()
+    return await succeed(folder, words, DONE_S, **variables)
 
 
 async def test_scenarios(embedded_spec: StoreSpec, tmp_path: Path, group: str) -> None:

@@ -55,6 +55,8 @@ class Streamed(Response):
             for task in (sending, gone):
                 task.cancel()
             await asyncio.gather(sending, gone, return_exceptions=True)
+        if not sending.cancelled():
+            sending.result()  # raises what nobody foresaw
 
     async def _send_all(self, send: Send) -> None:
         async for part in self._parts:

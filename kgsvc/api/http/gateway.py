@@ -22,6 +22,7 @@ from kgsvc.runtime import REQUEST_BYTES, offload
 
 Find = Callable[[str], Awaitable[Any]]  # the handler of `/SERVICE/METHOD`, as gRPC would call it, or None
 _ERRORS = "kgsvc-errors"
+_OWN_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _BODY_S = 60.0  # a client that sends slower than that is refused
 _MOST_MS = 10**9
 
@@ -39,9 +40,12 @@ class _Call:
 class Gateway:
     """Answers POST /SERVICE/METHOD."""
 
-    def __init__(self, find: Find, most_bytes: int) -> None:
+    def __init__(self, find: Find, most_bytes: int, *, local: bool = False) -> None:
+        """`local`: only requests to this machine by its own names are answered. Where nobody has to prove who
+        calls, the page of a foreign site could else reach the service under a name of its own."""
         self._find = find
         self._most_bytes = most_bytes  # of a message; of a body with one
+        self._local = local
 
     async def answer(self, request: Request) -> Response:
         """The answer. Errors of the operation are statuses: the caller may ask for the envelope's by the
@@ -58,6 +62,8 @@ class Gateway:
             return Response(body, status, media_type="application/json")
 
     async def _opened(self, request: Request) -> _Call:
+        if self._local and (request.url.hostname or "") not in _OWN_NAMES:
+            raise HTTPException(421, f"this service is not called {request.url.hostname or '(nothing)'}")
         handler = await self._find(request.url.path)
         if handler is None:
             raise Refusal(grpc.StatusCode.UNIMPLEMENTED, f"{request.url.path} is no RPC of this service")
@@ -113,11 +119,15 @@ class Gateway:
         """The only message of a request."""
         if not call.wire.framed:
             return call.wire.coding.received(await self._whole(call.body))
+        found: bytes | None = None
         async with asyncio.timeout(_BODY_S):
-            found = [each async for each in self._received(call)]
-        if len(found) != 1:
-            raise _bad(f"the body has {len(found)} messages; this RPC takes one")
-        return found[0]
+            async for each in self._received(call):
+                if found is not None:
+                    raise _bad("the body has several messages; this RPC takes one")
+                found = each
+        if found is None:
+            raise _bad("the body has no message; this RPC takes one")
+        return found
 
     async def _received(self, call: _Call) -> AsyncIterator[bytes]:
         try:
@@ -127,6 +137,8 @@ class Gateway:
             raise _bad(str(error)) from None
         except TooLarge as error:
             raise _over(str(error)) from None
+        except ConnectionError:
+            raise asyncio.CancelledError from None  # the client has gone, as gRPC tells it
 
     async def _whole(self, body: Body) -> bytes:
         """All of it. Raises Refusal: too large, or too slow."""

@@ -137,9 +137,8 @@ class HttpServer:
 async def _as_json(_request: Request, error: Exception) -> Response:
     """What is found wrong before a method is known, in the form of all other errors."""
     assert isinstance(error, HTTPException)
-    said = (
-        error.detail if error.status_code == 415 else f"{error.detail}: what is read is POST /SERVICE/METHOD"
-    )
+    own = error.status_code in (415, 421)  # found by the gateway; else no route fits
+    said = error.detail if own else f"{error.detail}: what is read is POST /SERVICE/METHOD"
     return JSONResponse({"code": "unimplemented", "message": said}, error.status_code, error.headers)
 
 
