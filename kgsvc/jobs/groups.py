@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -160,6 +160,8 @@ class GroupJobs(Generic[P]):
     settings: QueueSettings
     clock: Clock
     starts: Starts = field(default_factory=Starts)
+    # Groups whose lease a commit under way gives up: it may be gone before the commit's answer is here.
+    giving_up: set[str] = field(default_factory=set)
 
 
 log = logging.getLogger(__name__)
@@ -308,7 +310,8 @@ class GroupRunner(Generic[P]):
     async def _commit(self, batch: Sequence[P], *, releases: bool = False) -> list[FailedItem]:
         """Commit, or halve the batch until the items that cannot be committed stand alone."""
         try:
-            await self._jobs.steps.commit(self._lease, batch, releases)
+            with self._giving_up() if releases else nullcontext():
+                await self._jobs.steps.commit(self._lease, batch, releases)
         except (LeaseLost, ServiceError):
             raise
         except StaleItems as stale:
@@ -321,6 +324,15 @@ class GroupRunner(Generic[P]):
         self.released = releases
         self._jobs.observer.completed(self._lease.group_id, len(batch))
         return []
+
+    @contextmanager
+    def _giving_up(self) -> Iterator[None]:
+        group_id = self._lease.group_id
+        self._jobs.giving_up.add(group_id)
+        try:
+            yield
+        finally:
+            self._jobs.giving_up.discard(group_id)
 
     async def _halve(self, batch: Sequence[P], error: StepError) -> list[FailedItem]:
         if len(batch) == 1:
@@ -359,7 +371,9 @@ def group_work(jobs: GroupJobs[P]) -> LeasedWork[Claimed]:
             return await store.begin(works, owner_id, now_ms, 0, 0)
 
     async def renew(held: Mapping[str, Claimed]) -> set[str]:
-        return set(await store.renew([claimed.lease for claimed in held.values()]))
+        ending = set(jobs.giving_up)
+        alive = set(await store.renew([claimed.lease for claimed in held.values()]))
+        return alive | (held.keys() & (ending | jobs.giving_up))  # one that is lost fails by its token
 
     async def serve(claimed: Claimed, make_room: Callable[[], bool]) -> bool:
         runner = GroupRunner(jobs, claimed)

@@ -142,7 +142,7 @@ async def test_a_service_that_cannot_start_says_why_in_a_sentence(
     """Its own data directory is no directory, or another service has the port, alone or shared."""
     two = QUIET | {"server.processes": "2"}
     done = await kgsvc("serve", "--data", "/proc/kgsvc", "--listen", "127.0.0.1:0", settings=two)
-    assert (done.code, done.out, len(done.err.splitlines())) == (1, "", 1)
+    assert (done.code, done.out, len(done.err.splitlines())) == (1, "", 1), done.err
     assert "/proc/kgsvc" in done.err
     for processes in ("1", "2"):
         settings = embedded_spec.settings | {"server.processes": processes}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.items import Claimed, GroupWork, ItemState, Lease
 from kgsvc.jobs.dispatcher import Dispatcher
 from kgsvc.stores.embedded import EmbeddedStore
@@ -163,6 +164,35 @@ async def test_work_stops_when_the_lease_is_lost(store: EmbeddedStore, handler: 
             await stopped.wait()
         await store.release(thief)
         await until(lambda: all_done(store, "g"))
+
+
+async def test_a_commit_that_gives_the_lease_up_ends_although_a_renewal_misses_it(
+    store: EmbeddedStore, handler: ScriptedHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before its answer is here."""
+    missed, renew, apply, told = asyncio.Event(), store.renew, store.apply, Told()
+
+    async def watched(leases: Sequence[Lease]) -> Sequence[str]:
+        alive = await renew(leases)
+        if len(alive) < len(leases):
+            missed.set()
+        return alive
+
+    async def slow(delta: GraphDelta, guard: Guard) -> GroupHead:
+        head = await apply(delta, guard)
+        async with asyncio.timeout(DEADLINE_S):
+            await missed.wait()
+        await asyncio.sleep(0)  # a cancel would come now
+        return head
+
+    monkeypatch.setattr(store, "renew", watched)
+    monkeypatch.setattr(store, "apply", slow)
+    await accept(store, "g", ["e0"])
+    async with running(dispatcher(store, handler, told, settings=SHORT_LEASE)):
+        await until(lambda: all_done(store, "g"))
+        async with asyncio.timeout(DEADLINE_S):
+            await missed.wait()
+    assert told.done == {"g": 1}
 
 
 async def test_drain_commits_what_has_begun_and_frees_the_group(
