@@ -77,7 +77,7 @@ async def measured(
         say(f"{rate:.0f} a second alone; the flood waits")
         others = told[:_ALONE]
         times = await beside(client, others, options.others, _SHARE * rate, options.seconds)
-        left = metrics(service).get("queue_unfinished_items", 0.0)
+        left = metrics(service).get("kgsvc_queue_unfinished_items", 0.0)
     return {"alone_a_second": rate, "left": left, **spread(times)}
 
 

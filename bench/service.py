@@ -90,7 +90,7 @@ async def idle(client: Client, service: Service) -> None:
     while steady < 3:
         if time.perf_counter() > deadline:
             raise TimeoutError("items stay unfinished")
-        steady = steady + 1 if metrics(service).get("queue_unfinished_items", 1.0) == 0 else 0
+        steady = steady + 1 if metrics(service).get("kgsvc_queue_unfinished_items", 1.0) == 0 else 0
         await asyncio.sleep(0.6)
 
 
@@ -184,9 +184,9 @@ async def measure(settings: dict[str, str], folder: Path, scale: float) -> Figur
         figures["episodes/s end to end"] = await end_to_end(client, group, rest)
         after = metrics(service)
         count = small + len(rest)
-        trips = after["store_round_trips_total"] - before["store_round_trips_total"]
+        trips = after["kgsvc_store_round_trips_total"] - before["kgsvc_store_round_trips_total"]
         figures["store steps per episode"] = trips / count
-        figures["model calls per episode"] = after.get("model_calls_total", 0.0) / count
+        figures["model calls per episode"] = after.get("kgsvc_model_calls_total", 0.0) / count
         figures["search p50 ms, large"], figures["search p99 ms, large"] = await search_ms(
             client, group, questions(300)
         )

@@ -97,7 +97,7 @@ async def measured(
         count / acknowledged_s,
         count / completed_s,
         (await transactions() - written) / count,
-        _grown(service, before, "store_round_trips_total") / count,
+        _grown(service, before, "kgsvc_store_round_trips_total") / count,
         (cpu_s(service.pid) - used_s) * 1_000 / count,
     )
 

@@ -1,15 +1,18 @@
-"""What a service reports once it has started, and where it serves its metrics."""
+"""What a service shows of itself: what it reports once it has started, its log, its metrics and probes."""
 
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass
 
 from prometheus_client import CollectorRegistry
 
 from kgsvc.config import ConfigError, Settings, split_address
-from kgsvc.observability.metrics import MetricsEndpoint
+from kgsvc.observability.endpoint import MetricsEndpoint, Probed
+from kgsvc.observability.logs import LogWriter
 from kgsvc.stores.protocol import StoreInfo
 
 
@@ -35,15 +38,22 @@ class Running:
         return cls(**{**fields, "store": StoreInfo(**fields["store"])})
 
 
+def log_writer(settings: Settings) -> LogWriter:
+    """What writes the log to standard error until it is closed."""
+    level = logging.getLevelNamesMapping()[settings.logging.level.upper()]
+    return LogWriter(sys.stderr, level, settings.logging.hash_groups)
+
+
 def serve_metrics(
-    settings: Settings, registry: CollectorRegistry, stack: ExitStack | AsyncExitStack
+    settings: Settings, registry: CollectorRegistry, asked: Probed, stack: ExitStack | AsyncExitStack
 ) -> str | None:
-    """Serve /metrics until the stack is closed; where (None: none is wanted). Raises ConfigError."""
+    """Serve /metrics, /healthz and /readyz until the stack is closed; where (None: none are wanted). Raises
+    ConfigError."""
     if not settings.server.metrics_listen:
         return None
     host, port = split_address(settings.server.metrics_listen)
     try:
-        endpoint = MetricsEndpoint(registry, port, host)
+        endpoint = MetricsEndpoint(registry, port, host, asked)
     except OSError as error:
         raise ConfigError(f"server.metrics_listen: cannot listen on {host}:{port}") from error
     stack.callback(endpoint.close)

@@ -30,83 +30,135 @@ from kgsvc.access.audit import Audit
 from kgsvc.access.authentication import Authenticator, TokenVerifier
 from kgsvc.access.quotas import Rates
 from kgsvc.access.retention import Retention, RetentionError, read_retention
-from kgsvc.announcement import Running, serve_metrics
+from kgsvc.announcement import Running, log_writer, serve_metrics
 from kgsvc.api.access import Access
+from kgsvc.api.health_server import HealthServer
 from kgsvc.api.rpc.health import ServiceInfo
 from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.api.tls import Certificates, TlsFiles
-from kgsvc.backends import ModelSet, agree_on_key, make_models, open_store
+from kgsvc.backends import ModelSet, agree_on_key, make_former, make_models, open_store
 from kgsvc.commands.core import Core
 from kgsvc.commands.documents import Revisions
 from kgsvc.commands.erasures import Erasures
 from kgsvc.commands.ledger import Ledger
+from kgsvc.commands.reembedding import Reembeddings, with_former
 from kgsvc.commands.retention import RetentionJob
+from kgsvc.commands.sampling import sample
 from kgsvc.commands.spending import ChargedAnswerer, ChargedEncoder, Spending
+from kgsvc.commands.transfer.uploads import Uploads
 from kgsvc.communities.builder import CommunityBuilder, Describer
 from kgsvc.communities.detection import Follower, Louvain
-from kgsvc.config import ConfigError, Settings, is_loopback, read_ontology, split_address
+from kgsvc.config import ConfigError, Settings, is_loopback, read_ontology, split_address, split_origins
 from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.jobs.builds import build_work
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
+from kgsvc.jobs.fills import fill_work
 from kgsvc.jobs.groups import GroupJobs, Steps, group_work
+from kgsvc.jobs.modes import ModeWatch
 from kgsvc.models.embedding import CachingEmbedder
-from kgsvc.observability.logs import LogWriter
+from kgsvc.models.former import FormerEmbedders
 from kgsvc.observability.metrics import Metrics, Outcomes, counted
+from kgsvc.observability.probes import Probes
 from kgsvc.pipeline.commit import Committer
+from kgsvc.pipeline.filling import Filler
 from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.pipeline.preparing import Preparer
 from kgsvc.pipeline.summaries import Rewriter
 from kgsvc.runtime import Clock, SystemClock, free_early
 from kgsvc.search.engine import Engine
 from kgsvc.search.index.array_files import ArrayFiles
+from kgsvc.siblings import Siblings
 from kgsvc.stores.protocol import Store
+from kgsvc.tracing import NOT_TRACED, Tracer
+
+Pipes = tuple[int, int]  # file descriptors: one to read from, one to write to
 
 log = logging.getLogger(__name__)
-_SAMPLE_S = 1.0
 
 
 @asynccontextmanager
-async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Running]:
+async def running(
+    settings: Settings, clock: Clock | None = None, siblings: Siblings | None = None
+) -> AsyncIterator[Running]:
     """A service that runs inside the block.
 
     Raises ConfigError (also: an address that cannot be bound), StoreUnavailable.
     """
-    settings.verify()
+    await asyncio.to_thread(settings.verify)
     ontology = await asyncio.to_thread(read_ontology, settings.server.ontology_file)
-    metrics = Metrics(settings.server.metrics_groups)
+    clock = clock or SystemClock()
+    probes = Probes(clock.monotonic)
     async with AsyncExitStack() as stack:
-        metrics_address = serve_metrics(settings, metrics.registry, stack)
+        _background(stack, probes.run(), "the sign of life")
+        metrics = Metrics(settings.server.metrics_groups, await _tracer(settings, stack))
+        metrics.built(_version(), settings.store.kind, settings.server.role)
+        metrics_address = serve_metrics(settings, metrics.registry, probes, stack)
         store = await open_store(settings)
         stack.push_async_callback(store.close)
         await store.migrate()
         await agree_on_key(settings, store)
-        models = make_models(settings, metrics)
+        modes = ModeWatch()
+        modes.take(await store.modes())
+        off = lambda: modes.now.model_off  # noqa: E731
+        models = make_models(settings, metrics, off)
         stack.push_async_callback(models.close)
-        core = _core(settings, counted(store, metrics), models, metrics, clock or SystemClock())
+        formers = FormerEmbedders(lambda space: make_former(settings, space, metrics, off))
+        stack.push_async_callback(formers.close)
+        seen = await _reembeddings(counted(store, metrics), models, metrics, formers, clock, stack)
+        core = _core(settings, seen, models, metrics, clock, modes)
+        if siblings is not None:
+            siblings.heard, core.activity.tell = core.activity.heard, siblings.tell
         _background(stack, core.activity.run(), "activity")
-        _background(stack, _sample(core), "sampling")
+        _background(stack, modes.run(core.store, core.activity), "modes")
+        _background(stack, sample(core), "sampling")
         erasures = Erasures(core)
+        erasures.drops(formers.forget)
         files = await _index_files(settings)
         if files is not None:
             erasures.drops(files.forget)
         _background(stack, erasures.run(), "erasures")
+        health = await _health(settings, core, probes, stack) if settings.server.role == "worker" else None
         if settings.server.role != "api":
             await _start_worker(settings, core, models, ontology, stack)
         address = http_address = None
         if settings.server.role != "worker":
             address, http_address = await _start_server(
-                settings, core, models, ontology, erasures, files, stack
+                settings, core, models, formers, ontology, erasures, files, probes, stack
             )
+        if health is not None:
+            stack.push_async_callback(health.drain)
+        stack.callback(probes.drain)
+        probes.serving = True
         name = models.embedder.space if models.embedder else None
         yield Running(
             address, http_address, metrics_address, await core.store.info(), models.extractor.name, name
         )
 
 
-def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock) -> Core:
+async def _reembeddings(
+    store: Store,
+    models: ModelSet,
+    metrics: Metrics,
+    formers: FormerEmbedders,
+    clock: Clock,
+    stack: AsyncExitStack,
+) -> Store:
+    """The store as long as groups may go over to the configured embedder, which begins. Without one nothing
+    does."""
+    if models.embedder is None:
+        return store
+    groups = Reembeddings(store, models.embedder.space, metrics)
+    await groups.begin(clock.now_ms())
+    _background(stack, groups.run(), "groups that are embedded anew")
+    return with_former(store, groups, formers)
+
+
+def _core(
+    settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock, modes: ModeWatch
+) -> Core:
     rng = random.Random()
     return Core(
         store=store,
@@ -118,12 +170,14 @@ def _core(settings: Settings, store: Store, models: ModelSet, metrics: Metrics, 
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
         quotas=settings.quotas,
         ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,
+        modes=modes,
+        needs_model=models.ingests_by_server,
     )
 
 
-def run(settings: Settings, announce: Callable[[Running], None], parent: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, or until the file descriptor `parent` is at its end, as it is when the
-    process at the other end of a pipe dies; then drain. Raises what `running` raises."""
+def run(settings: Settings, announce: Callable[[Running], None], parent: Pipes | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, or until the pipe from `parent` ends, as it does when that process dies;
+    then drain. Raises what `running` raises."""
     # Threads that extract or load an index give the event loop its turn after 1 ms, not 5.
     sys.setswitchinterval(0.001)
     free_early()
@@ -131,17 +185,16 @@ def run(settings: Settings, announce: Callable[[Running], None], parent: int | N
         runner.run(serve(settings, announce, parent))
 
 
-async def serve(settings: Settings, announce: Callable[[Running], None], parent: int | None = None) -> None:
+async def serve(settings: Settings, announce: Callable[[Running], None], parent: Pipes | None = None) -> None:
     """`run`, on the loop that runs already."""
-    logs = LogWriter(sys.stderr, logging.getLevelNamesMapping()[settings.logging.level.upper()])
+    logs = log_writer(settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    if parent is not None:
-        _at_its_end(loop, parent, stop.set)
+    siblings = None if parent is None else Siblings(*parent, ended=stop.set)
     try:
-        async with running(settings) as service:
+        async with running(settings, siblings=siblings) as service:
             # What a service is made of lives as long as it does. To look at all of it again takes each full
             # collection some 70 ms, in the middle of searches.
             gc.collect()
@@ -153,29 +206,23 @@ async def serve(settings: Settings, announce: Callable[[Running], None], parent:
         logs.close()
 
 
-def _at_its_end(loop: asyncio.AbstractEventLoop, pipe: int, act: Callable[[], None]) -> None:
-    def ended() -> None:
-        loop.remove_reader(pipe)
-        act()
-
-    loop.add_reader(pipe, ended)  # nobody writes to it
-
-
 async def _start_worker(
     settings: Settings, core: Core, models: ModelSet, ontology: Ontology, stack: AsyncExitStack
 ) -> None:
-    store, clock, embedder, rng = core.store, core.clock, core.embedder, core.rng
+    store, clock, embedder, rng, modes = core.store, core.clock, core.embedder, core.rng, core.modes
     queue = replace(settings.queue, attempts_per_step=core.limits.attempts_per_step)
-    owner_id = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
+    tracer, owner_id = core.metrics.tracer, f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     ontologies = Ontologies(store, ontology_yaml.read, ontology)
-    rewriter = Rewriter(store, models.writer, clock, rng) if models.writer else None
-    if rewriter is not None:
+    rewriter = None
+    if models.writer is not None:
+        rewriter = Rewriter(store, models.writer, clock, rng, may_begin=modes.writable_by_model)
         _background(stack, rewriter.run(), "summaries")
-    committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter)
-    preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies)
+    committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter, tracer)
+    preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies, tracer)
     steps = Steps(preparer.prepare, committer.commit)
     jobs = GroupJobs(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
-    dispatcher = Dispatcher(group_work(jobs), core.activity, queue, clock, owner_id)
+    groups = group_work(jobs, modes.may_begin(models.ingests_by_server))
+    dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
     _background(stack, dispatcher.run(), "dispatcher")
     _background(stack, Revisions(core).run(), "revisions of documents")
     policies = () if settings.retention.file is None else await _retention(settings.retention.file)
@@ -185,25 +232,38 @@ async def _start_worker(
     louvain = Louvain(settings.communities.detection_s)
     describer = Describer(store, embedder, models.summariser)
     builder = CommunityBuilder(store, louvain, describer, settings.communities, clock)
-    building = build_work(store, builder, RetryPolicy(queue, rng), queue, clock)
+    by_model = models.summariser is not None or models.embeds_by_server
+    building = build_work(store, builder, RetryPolicy(queue, rng), queue, clock, modes.may_begin(by_model))
     builds = Dispatcher(building, core.activity, queue, clock, owner_id)
     _background(stack, builds.run(), "builds of communities")
+    if embedder is not None:
+        charge = Spending(store, settings.quotas, clock).spent
+        filler = Filler(
+            store, embedder, clock, queue.attempts_per_step, charge, core.metrics.filled_vectors.inc
+        )
+        begin = modes.may_begin(models.embeds_by_server)
+        filling = fill_work(store, filler, RetryPolicy(queue, rng), clock, embedder.space, begin)
+        fills = Dispatcher(filling, core.activity, queue, clock, owner_id)
+        _background(stack, fills.run(), "vectors to be filled in")
     if settings.communities.follow:
-        _background(stack, Follower(store, core.activity, clock).run(), "communities that follow")
+        follower = Follower(store, core.activity, clock, modes.writable)
+        _background(stack, follower.run(), "communities that follow")
 
 
 async def _start_server(
     settings: Settings,
     core: Core,
     models: ModelSet,
+    formers: FormerEmbedders,
     ontology: Ontology,
     erasures: Erasures,
     files: ArrayFiles | None,
+    probes: Probes,
     stack: AsyncExitStack,
 ) -> tuple[str, str | None]:
     spending = Spending(core.store, settings.quotas, core.clock)
     encoder = None if models.cross_encoder is None else ChargedEncoder(models.cross_encoder, spending)
-    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder, files)
+    search = Engine(core.store, models.embedder, settings.retrieval, core.clock, encoder, files, formers.of)
     stack.push_async_callback(search.close)
     erasures.drops(search.erase)
     info = ServiceInfo(_version(), models.extractor.name, models.embedder.space if models.embedder else "")
@@ -216,8 +276,15 @@ async def _start_server(
     access = await _access(settings, core.clock, stack)
     reader, cutters = Reader(settings.reading), Cutters(settings.documents)
     answerer = None if models.answerer is None else ChargedAnswerer(models.answerer, spending)
-    server = KgServer(core, Served(search, info, bounds, ontology, access, reader, cutters, answerer))
-    address = _listen(settings, server, await _credentials(settings, stack))
+    uploads = Uploads(settings.store.data_dir / "imports", settings.limits.import_bytes)
+    erasures.drops(uploads.drop)
+    roles = ("api", "worker") if settings.server.role == "all" else ("api",)
+    server = KgServer(
+        core,
+        Served(search, info, bounds, ontology, access, reader, cutters, answerer, roles, probes, uploads),
+    )
+    credentials = await _credentials(settings, stack)
+    address = _listen("listen", settings.server.listen, lambda wished: server.listen(wished, credentials))
     http = await _start_http(settings, server, core, stack)  # ends after the server, which ends its streams
     await server.start()
     stack.push_async_callback(server.stop)
@@ -227,6 +294,16 @@ async def _start_server(
             stack, _warm(core, search, settings.retrieval.warm_groups), "groups that are loaded at the start"
         )
     return address, http
+
+
+async def _health(settings: Settings, core: Core, probes: Probes, stack: AsyncExitStack) -> HealthServer:
+    """What says of a worker whether it is ready, until its work has drained. Raises ConfigError."""
+    health = HealthServer(core.store, probes, shared_port=settings.server.processes > 1)
+    if settings.server.health_listen:
+        _listen("health_listen", settings.server.health_listen, health.listen)
+    await health.start()  # at once: gRPC may crash a process that ends with a server which was never started
+    stack.push_async_callback(health.stop)
+    return health
 
 
 async def _start_http(settings: Settings, server: KgServer, core: Core, stack: AsyncExitStack) -> str | None:
@@ -245,20 +322,15 @@ async def _start_http(settings: Settings, server: KgServer, core: Core, stack: A
         certificate=wanted.tls_cert,
         key=wanted.tls_key,
         client_authority=wanted.tls_client_ca,
+        origins=split_origins(wanted.http_origins),
         grace_s=wanted.grace_s,
     )
     local = is_loopback(wanted.http_listen) and not settings.access.on
     http = HttpServer(Gateway(server.handler, core.limits.payload_bytes, local=local), place)
-    try:
-        port = http.listen()
-    except OSError as error:
-        raise ConfigError(
-            f"server.http_listen: cannot listen on {wanted.http_listen}, is the port in use?"
-        ) from error
+    address = _listen("http_listen", wanted.http_listen, lambda _: http.listen())
     await http.start()
     stack.push_async_callback(http.stop)
-    scheme = "http" if wanted.tls_cert is None else "https"
-    return f"{scheme}://{wanted.http_listen.rpartition(':')[0]}:{port}"
+    return f"{'http' if wanted.tls_cert is None else 'https'}://{address}"
 
 
 async def _index_files(settings: Settings) -> ArrayFiles | None:
@@ -292,6 +364,20 @@ async def _audit(settings: Settings, stack: AsyncExitStack) -> Audit | None:
     return audit
 
 
+async def _tracer(settings: Settings, stack: AsyncExitStack) -> Tracer:
+    """What records spans. Raises ConfigError."""
+    if not settings.tracing.endpoint:
+        return NOT_TRACED
+    try:
+        from kgsvc.observability.otlp import OtlpTracer
+    except ModuleNotFoundError as error:
+        problem = f"tracing.endpoint needs the extra kgsvc[tracing]: there is no {error.name}"
+        raise ConfigError(problem) from error
+    tracer = await asyncio.to_thread(OtlpTracer, settings.tracing, _version())
+    stack.push_async_callback(asyncio.to_thread, tracer.close)
+    return tracer
+
+
 async def _warm(core: Core, search: Engine, count: int) -> None:
     try:
         group_ids = await core.store.busiest_groups(count)
@@ -301,14 +387,13 @@ async def _warm(core: Core, search: Engine, count: int) -> None:
         await search.warm(group_ids)
 
 
-def _listen(settings: Settings, server: KgServer, credentials: grpc.ServerCredentials | None) -> str:
-    wanted = settings.server.listen
-    host, _, _ = wanted.rpartition(":")
+def _listen(setting: str, wanted: str, bind: Callable[[str], int]) -> str:
+    """Where it listens. Raises ConfigError."""
     try:
-        port = server.listen(wanted, credentials)
-    except RuntimeError as error:
-        raise ConfigError(f"server.listen: cannot listen on {wanted}, is the port in use?") from error
-    return f"{host}:{port}"
+        port = bind(wanted)
+    except (RuntimeError, OSError) as error:
+        raise ConfigError(f"server.{setting}: cannot listen on {wanted}, is the port in use?") from error
+    return f"{wanted.rpartition(':')[0]}:{port}"
 
 
 async def _credentials(settings: Settings, stack: AsyncExitStack) -> grpc.ServerCredentials | None:
@@ -354,21 +439,6 @@ def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: st
 def _complain(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.critical("%s stopped", task.get_name(), exc_info=error)
-
-
-async def _sample(core: Core) -> None:
-    """Keep the gauges of the queue current."""
-    while True:
-        try:
-            depth = await core.store.depth()
-        except ServiceError as error:
-            core.metrics.store_answers.set(0)
-            log.warning("cannot read the queue's depth: %s", type(error).__name__)
-        else:
-            oldest = depth.oldest_accepted_ms
-            age_s = 0.0 if oldest is None else max(0, core.clock.now_ms() - oldest) / 1000
-            core.metrics.queue_seen(depth.unfinished, depth.parked, age_s)
-        await asyncio.sleep(_SAMPLE_S)
 
 
 def _version() -> str:

@@ -9,23 +9,27 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import pickle
 import signal
 import socket
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Any, Literal
 
-from kgsvc.announcement import Running, serve_metrics
+from kgsvc.access.audit import STDOUT
+from kgsvc.announcement import Running, log_writer, serve_metrics
 from kgsvc.config import ConfigError, Settings, split_address
 from kgsvc.domain.errors import KgError
-from kgsvc.observability.logs import LogWriter
 from kgsvc.observability.metrics import ProcessMetrics
+from kgsvc.observability.probes import Probes, ProcessProbes
+from kgsvc.siblings import BYTE
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +43,7 @@ sys.exit(member())
 # Before a process that died is started again; the last one repeats.
 _PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 _SOUND_S = 60.0  # a process that ran for longer is started again after the first pause
+_READ = 4_096
 _KILL_S = 30.0  # beyond the time that a process may take to drain
 
 
@@ -92,6 +97,19 @@ class Child:
             raise ProcessFailed(failed["failed"])
         return Running.of_json(line)
 
+    async def news(self) -> AsyncIterator[None]:
+        """Whenever it tells of a change, once it is ready, until it ends."""
+        assert self._process.stdout is not None
+        while await self._process.stdout.read(_READ):
+            yield
+
+    def tell(self) -> None:
+        """Pass on that something changed. Not needed where it has not read yet what it was told before."""
+        pipe = self._process.stdin
+        assert pipe is not None
+        if not pipe.transport.is_closing() and not pipe.transport.get_write_buffer_size():
+            pipe.write(BYTE)
+
     async def wait(self) -> int:
         """How it ended: its exit code, or minus the signal that killed it."""
         return await self._process.wait()
@@ -119,8 +137,28 @@ class Member:
     settings: Settings = field(repr=False)
 
 
-def members(settings: Settings, listen: str, http_listen: str = "") -> tuple[Member, ...]:
-    """`server.processes` of them, answering calls on `listen` and `http_listen`."""
+def suited(settings: Settings, cores: int) -> Settings:
+    """With a number of processes where none is set: one for calls and one that ingests, so that searches do
+    not wait for ingestion. More would hold more indexes and multiply what is bounded by process. One where
+    there is one core or one role, or where two cannot share a port or the audit on standard output."""
+    server = settings.server
+    if server.processes:
+        return settings
+    two = server.role == "all" and cores > 1 and hasattr(socket, "SO_REUSEPORT")
+    two = two and settings.access.audit != STDOUT
+    return replace(settings, server=replace(server, processes=2 if two else 1))
+
+
+def cores() -> int:
+    """That this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def members(
+    settings: Settings, listen: str, http_listen: str = "", health_listen: str = ""
+) -> tuple[Member, ...]:
+    """`server.processes` of them, answering calls on `listen` and `http_listen`, and for the health of
+    workers on `health_listen`."""
     made: list[Member] = []
     numbers: Counter[str] = Counter()
     for role in _roles(settings):
@@ -128,7 +166,12 @@ def members(settings: Settings, listen: str, http_listen: str = "") -> tuple[Mem
         # Only the parent reads it; it shows the metrics of all processes together.
         metrics_listen = "127.0.0.1:0" if settings.server.metrics_listen else ""
         server = replace(
-            settings.server, role=role, listen=listen, http_listen=http_listen, metrics_listen=metrics_listen
+            settings.server,
+            role=role,
+            listen=listen,
+            http_listen=http_listen,
+            metrics_listen=metrics_listen,
+            health_listen=health_listen,
         )
         made.append(Member(f"{role}-{numbers[role]}", replace(settings, server=server)))
     return tuple(made)
@@ -177,21 +220,33 @@ def run(settings: Settings, announce: Callable[[Running], None]) -> None:
     """
     settings.verify()
     with ExitStack() as stack:
-        logs = LogWriter(sys.stderr, logging.getLevelNamesMapping()[settings.logging.level.upper()])
+        logs = log_writer(settings)
         stack.callback(logs.close)
-        listen, http_listen = settings.server.listen, settings.server.http_listen
+        server = settings.server
+        listen, http_listen, health_listen = server.listen, server.http_listen, server.health_listen
         if settings.server.role != "worker":
             listen = stack.enter_context(reserved(listen, "listen"))
             if http_listen:
                 http_listen = stack.enter_context(reserved(http_listen, "http_listen"))
-        meters = ProcessMetrics()
-        metrics_address = serve_metrics(settings, meters.registry, stack)
-        supervisor = Supervisor(members(settings, listen, http_listen), meters, _drain_s(settings))
+        if settings.server.role != "api" and health_listen:
+            health_listen = stack.enter_context(reserved(health_listen, "health_listen"))
+        wanted, meters = members(settings, listen, http_listen, health_listen), ProcessMetrics()
+        probes = Probes(time.monotonic)
+        asked = ProcessProbes(probes, [each.name for each in wanted], meters.addresses)
+        metrics_address = serve_metrics(settings, meters.registry, asked, stack)
+        supervisor = Supervisor(wanted, meters, _drain_s(settings))
 
         def announce_all(service: Running) -> None:
             announce(replace(service, metrics_address=metrics_address))
 
-        asyncio.run(supervisor.serve(announce_all))
+        async def serve() -> None:
+            beating = asyncio.create_task(probes.run())
+            try:
+                await supervisor.serve(announce_all)
+            finally:
+                beating.cancel()
+
+        asyncio.run(serve())
 
 
 class Supervisor:
@@ -202,6 +257,7 @@ class Supervisor:
         self._meters = meters
         self._drain_s = drain_s
         self._children: dict[str, Child] = {}
+        self._serving: set[Child] = set()
 
     async def serve(self, announce: Callable[[Running], None]) -> None:
         """See `run`."""
@@ -264,6 +320,11 @@ class Supervisor:
             self._meters.addresses[member.name] = service.metrics_address
         if not first.done():
             first.set_result(service)
+        self._serving.add(child)
+        async for _ in child.news():
+            for other in self._serving - {child}:
+                other.tell()
+        self._serving.remove(child)
         code = await child.wait()
         self._meters.addresses.pop(member.name, None)
         del self._children[member.name]

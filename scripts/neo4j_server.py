@@ -34,6 +34,7 @@ from neo4j.exceptions import Neo4jError, ServiceUnavailable
 VERSIONS = {"neo4j-2026": "2026.09.0", "neo4j-5.26": "5.26.25"}  # label -> version; 5.26 is the LTS line
 REPOSITORY = Path(__file__).resolve().parents[1]
 LAUNCHER = REPOSITORY / "scripts" / "neo4j_launcher"
+_FIRST_PORT, _LAST_PORT = 20_000, 32_000
 READY_S = 180.0
 STOP_S = 60.0
 
@@ -141,10 +142,13 @@ def _java_version(home: Path) -> int:
 
 
 def free_port() -> int:
-    """A loopback port that was free a moment ago."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A loopback port that was free a moment ago, below those that systems give to connections: one of them
+    may be taken again before a server has started."""
+    while True:
+        port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 class Neo4jServer:

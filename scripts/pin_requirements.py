@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 OLDEST = (3, 11)
-RUNTIME, LOCAL, DOCUMENTS, DEV, BUILD = (
-    f"requirements{name}.txt" for name in ("", "-local", "-documents", "-dev", "-build")
+RUNTIME, LOCAL, DOCUMENTS, MCP, DEV, DEPLOY, BUILD = (
+    f"requirements{name}.txt" for name in ("", "-local", "-documents", "-mcp", "-dev", "-deploy", "-build")
 )
 OPTIONS = (
     "--quiet",
@@ -56,11 +56,15 @@ def main(options: list[str]) -> None:
     compile_pins(RUNTIME, *options)
     compile_pins(LOCAL, *options, "--extra", "local", "-c", RUNTIME)
     compile_pins(DOCUMENTS, *options, "--extra", "documents", "-c", RUNTIME)
-    compile_pins(DEV, *options, "--extra", "dev", "-c", LOCAL, "-c", DOCUMENTS)
+    compile_pins(MCP, *options, "--extra", "mcp", "-c", RUNTIME)
+    compile_pins(DEV, *options, "--extra", "dev", "-c", LOCAL, "-c", DOCUMENTS, "-c", MCP)
+    compile_pins(DEPLOY, *options, "--extra", "deploy", "-c", DEV)
     compile_pins(BUILD, *options, "--all-build-deps", "--only-build-deps")
     keep_additions(LOCAL, RUNTIME)
     keep_additions(DOCUMENTS, RUNTIME)
-    keep_additions(DEV, LOCAL, DOCUMENTS)
+    keep_additions(MCP, RUNTIME)
+    keep_additions(DEV, LOCAL, DOCUMENTS, MCP)
+    keep_additions(DEPLOY, DEV)
 
 
 if __name__ == "__main__":

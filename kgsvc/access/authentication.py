@@ -51,8 +51,13 @@ class AccessSettings:
         return self.file is not None or self.jwt_keys is not None
 
     def problems(self) -> list[str]:
-        """What does not fit together."""
+        """What does not fit together, or cannot be read."""
         wrong = []
+        if self.file is not None:
+            try:
+                read_access_file(self.file)
+            except AccessFileError as error:
+                wrong.append(str(error))
         if self.jwt_keys is not None:
             wanted = {"jwt_issuer": self.jwt_issuer, "jwt_audience": self.jwt_audience}
             wrong += [f"access.jwt_keys needs access.{name}" for name, value in wanted.items() if not value]

@@ -42,14 +42,14 @@ class KeySetError(KgError):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class IssuerKey:
     """A public key of the issuer. Keys with the same mark prove the same tokens."""
 
     public: jwt.PyJWK
     mark: str
 
     @classmethod
-    def of(cls, public: jwt.PyJWK) -> Key:
+    def of(cls, public: jwt.PyJWK) -> IssuerKey:
         """The key with its mark: another id, algorithm or number is another key."""
         half = public.key.public_key() if hasattr(public.key, "public_key") else public.key
         number = half.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -64,7 +64,7 @@ class KeySet:
         self._source = source
         self._is_url = source.startswith("https:")
         self._read = read or (_fetched if self._is_url else _read_file)
-        self._keys: Mapping[str | None, Key] = {}
+        self._keys: Mapping[str | None, IssuerKey] = {}
         self.marks: frozenset[str] = frozenset()  # of all keys
         self._raw: bytes | None = None
         self._looked_s: float | None = None
@@ -72,7 +72,7 @@ class KeySet:
         self._looking = asyncio.Lock()
         self._reading: asyncio.Future[bytes] | None = None
 
-    async def find(self, key_id: str | None) -> Key:
+    async def find(self, key_id: str | None) -> IssuerKey:
         """The key with an id; a token without one means the only key. An unknown id may be that of a new key:
         the set is read again, though not more often than every ten seconds. Raises Unauthenticated."""
         if key_id not in self._keys:
@@ -163,7 +163,7 @@ class JwtVerifier:
         return Principal(claims["sub"], scopes, expires_ms=expires_ms, key=key.mark)
 
 
-def keys_of(raw: bytes) -> dict[str | None, Key]:
+def keys_of(raw: bytes) -> dict[str | None, IssuerKey]:
     """The keys of a set that may verify signatures. Raises KeySetError."""
     try:
         found = jwt.PyJWKSet.from_dict(json.loads(raw)).keys
@@ -174,7 +174,7 @@ def keys_of(raw: bytes) -> dict[str | None, Key]:
     ]
     if not usable or len(usable) > _MOST_KEYS:
         raise KeySetError(f"it must have 1 to {_MOST_KEYS} public keys for signatures")
-    return {key.key_id: Key.of(key) for key in usable}
+    return {key.key_id: IssuerKey.of(key) for key in usable}
 
 
 def _read_file(source: str) -> bytes:

@@ -36,7 +36,7 @@ RIGHTS: Mapping[str, Right] = {
         ("GetEntityEdge", "GetEntityNode", "GetRelation", "GetFactHistory", "WatchGroup"), Right.READ
     ),
     **dict.fromkeys(("GetOntology", "GetCommunityBuild", "ListCommunities", "GetErasure"), Right.READ),
-    "ListGroups": Right.READ,
+    **dict.fromkeys(("ListGroups", "ListMerges"), Right.READ),
     **dict.fromkeys(("AddMessages", "AddEpisodes", "StreamEpisodes", "AddEntityNode"), Right.WRITE),
     **dict.fromkeys(("AddDocuments", "StreamDocuments", "DeleteDocument"), Right.WRITE),
     **dict.fromkeys(("GetDocument", "ListDocuments"), Right.READ),
@@ -45,7 +45,8 @@ RIGHTS: Mapping[str, Right] = {
         Right.WRITE,
     ),
     **dict.fromkeys(("DeleteEntityEdge", "DeleteEpisode", "BuildCommunities"), Right.WRITE),
-    **dict.fromkeys(("DeleteGroup", "PutOntology", "ClearAll"), Right.ADMIN),
+    **dict.fromkeys(("DeleteGroup", "PutOntology", "ClearAll", "SetModes"), Right.ADMIN),
+    **dict.fromkeys(("ExportGroup", "ImportGroup"), Right.ADMIN),
 }
 _AUDITED_CODES = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
 _OF_ALL_GROUPS = frozenset({"ClearAll"})  # they name no group and work on every one

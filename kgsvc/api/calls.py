@@ -1,8 +1,8 @@
-"""What happens around every call: admission, deadline, errors as statuses, log line, metrics (spec 004 §14).
+"""What happens around every call: admission, deadline, errors as statuses, log line, metrics.
 
 The handlers get the bytes of a request and parse them themselves, so that malformed ones get an answer. An
-operation is never cancelled with its call, since a cancelled store call may have committed or not (design
-§4); the stores' own deadlines bound it.
+operation is never cancelled with its call, since a cancelled store call may have committed or not; the
+stores' own deadlines bound it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ import grpc.aio
 
 from kgsvc.api.errors import CODE_METADATA, ShuttingDown, failure_of, to_status
 from kgsvc.commands.core import Core
-from kgsvc.domain.errors import AccessDenied, KgError, OperationError, Overloaded
+from kgsvc.domain.errors import AccessDenied, KgError, OperationError, Overloaded, ReadOnly
 from kgsvc.observability.logs import groups_found
 from kgsvc.observability.metrics import Metrics
+from kgsvc.stores.consistency import TOKEN
 
 T = TypeVar("T")
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -32,7 +33,7 @@ request_log = logging.getLogger("kgsvc.request")
 ERRORS_METADATA = "kgsvc-errors"
 _GROUPS_LOGGED = 8
 _RETRY_AFTER_MS = 200
-_REFUSALS = (OperationError, AccessDenied)
+_REFUSALS = (OperationError, AccessDenied, ReadOnly)
 
 
 @dataclass(slots=True)
@@ -53,7 +54,14 @@ class Call:
     uuids: tuple[str, ...] = ()  # things that it names or adds
     peer: str = ""
     ends_s: float | None = None  # when its caller stops waiting, by the monotonic clock; None: no deadline
+    consistency_token: str = ""  # told to the caller; empty: the store is one copy
     audit: Callable[[Call], None] | None = None
+
+    @property
+    def trailers(self) -> tuple[tuple[str, str], ...]:
+        """What its caller is told behind the answer."""
+        told = ((CODE_METADATA, self.error_code), (TOKEN, self.consistency_token))
+        return tuple((key, value) for key, value in told if value)
 
     def wrote(self, uuids: Iterable[str]) -> None:
         """It added or changed these, beside what it names."""
@@ -75,7 +83,7 @@ current_call: ContextVar[Call] = ContextVar("current_call")
 def record(call: Call, latency_ms: float, metrics: Metrics) -> None:
     """Write the call's log line and count it."""
     metrics.requests.labels(call.operation, call.outcome, call.error_code or "").inc()
-    metrics.request_latency.labels(call.operation).observe(latency_ms)
+    metrics.request_latency.labels(call.operation).observe(latency_ms / 1_000)
     request_log.info(
         "%s %s",
         call.operation,
@@ -262,11 +270,12 @@ class CallInterceptor(Wrapping):
             operation, self._core.new_id(), native, peer=context.peer(), ends_s=ends, audit=self._audit
         )
         current_call.set(call)
+        span = self._core.metrics.tracer.call(operation, context.invocation_metadata() or ())
         found = groups_found()
         try:
             yield call
-            if call.error_code is not None:
-                context.set_trailing_metadata(((CODE_METADATA, call.error_code),))
+            if call.trailers:
+                context.set_trailing_metadata(call.trailers)
         except (asyncio.CancelledError, GeneratorExit):
             remaining = context.time_remaining()
             late = remaining is not None and remaining <= 0
@@ -278,6 +287,7 @@ class CallInterceptor(Wrapping):
             call.group_ids = call.group_ids or tuple(dict.fromkeys(found))
             record(call, (self._core.clock.monotonic() - started) * 1_000, self._core.metrics)
             self._audit(call)
+            span.end(call.request_id, call.outcome, call.error_code)
 
 
 async def _abort(call: Call, context: Context, error: Exception) -> NoReturn:

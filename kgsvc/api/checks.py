@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime
@@ -23,6 +25,7 @@ from kgsvc.domain.text import has_invisible, normalise, normalise_body
 
 _NAMED = 100  # unknown fields that are named; the rest is as wrong, but one answer must end
 _READ_BYTES = 64 * 1024  # of them are read to name them: each becomes an object before the first is told
+_EMPTY = re.compile(r'\[\s*\]|""')
 _KEY_CHARS = 64  # of a map key in a path
 
 
@@ -57,12 +60,34 @@ def parse(kind: type[M], raw: bytes) -> M:
 
 def _of_json(kind: type[M], raw: bytes) -> M:
     try:
-        return json_format.Parse(raw.decode("utf-8"), kind())
+        text = raw.decode("utf-8")
+        message = json_format.Parse(text, kind())
+        if _EMPTY.search(text):
+            _check_objects(cast(Descriptor, kind.DESCRIPTOR), json.loads(text))
+        return message
     except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         why = (
             "it is nested too deeply" if isinstance(error, RecursionError) else str(error).partition("\n")[0]
         )
         raise MalformedRequest(f"the body is not a {kind.DESCRIPTOR.full_name} as JSON: {why}") from None
+
+
+def _check_objects(kind: Descriptor, value: Any) -> None:
+    """Raise ParseError for a message written as an empty list or text, which json_format takes for one
+    without fields."""
+    if not isinstance(value, dict):
+        raise json_format.ParseError(f"{kind.full_name} is not an object")
+    for field in kind.fields:
+        below = value.get(field.json_name, value.get(field.name))
+        if below is None or field.message_type is None or not _is_plain(field.message_type):
+            continue
+        for each in below if field.is_repeated else [below]:
+            _check_objects(field.message_type, each)
+
+
+def _is_plain(kind: Descriptor) -> bool:
+    """Whether the message is written as an object with its fields: well-known types and maps are not."""
+    return not (kind.file.package == "google.protobuf" or kind.GetOptions().map_entry)
 
 
 def unknown_fields(message: Message) -> list[Violation]:

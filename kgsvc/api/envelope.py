@@ -1,7 +1,8 @@
-"""The envelope of spec 004 §3 around an operation: bytes → checked input → operation → response.
+"""The envelope around an operation (docs/contract.md): bytes → checked input → operation → response.
 
-Every RPC but StreamEpisodes is a `Unary` or a `ServerStream`. Its `read` takes the input message, reports to
-`RequestCheck` what is wrong with it, and returns the operation, which runs only when nothing was wrong.
+Every RPC but StreamEpisodes, StreamDocuments and ImportGroup is a `Unary` or a `ServerStream`. Its `read`
+takes the input message, reports to `RequestCheck` what is wrong with it, and returns the operation, which
+runs only when nothing was wrong.
 """
 
 from __future__ import annotations

@@ -14,15 +14,19 @@ from google.rpc import error_details_pb2, status_pb2
 from kgsvc.domain.errors import (
     AccessDenied,
     AnswererUnavailable,
+    BadToken,
     EmbedderUnavailable,
     OperationError,
     Overloaded,
     QuotaExceeded,
+    ReadOnly,
     ServiceError,
     StoreUnavailable,
     Unauthenticated,
     Violation,
+    WriteNotSeen,
 )
+from kgsvc.stores.consistency import TOKEN
 from kgsvc.v1 import envelope_pb2
 
 ERROR_DOMAIN = "kgsvc"
@@ -43,7 +47,7 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ErrorRule:
     """How one error code is answered."""
 
     mode: Mode
@@ -53,61 +57,69 @@ class Rule:
 
 
 _C = grpc.StatusCode
-RULES: Mapping[str, Rule] = {
-    "INVALID_ARGUMENT": Rule(
+RULES: Mapping[str, ErrorRule] = {
+    "INVALID_ARGUMENT": ErrorRule(
         Mode.OPERATION, _C.INVALID_ARGUMENT, False, "the input breaks the contract; every field is named"
     ),
-    "LIMIT_EXCEEDED": Rule(
+    "LIMIT_EXCEEDED": ErrorRule(
         Mode.OPERATION, _C.INVALID_ARGUMENT, False, "a length, size or count is over its limit"
     ),
-    "NOT_FOUND": Rule(Mode.OPERATION, _C.NOT_FOUND, False, "the thing named does not exist"),
-    "CONFLICT": Rule(
+    "NOT_FOUND": ErrorRule(Mode.OPERATION, _C.NOT_FOUND, False, "the thing named does not exist"),
+    "CONFLICT": ErrorRule(
         Mode.OPERATION,
         _C.ALREADY_EXISTS,
         False,
         "it exists already with other content, or several groups have the uuid",
     ),
-    "PARKED": Rule(
+    "PARKED": ErrorRule(
         Mode.ENVELOPE, _C.OK, False, "an item of the call was parked earlier; RetryItems starts it again"
     ),
-    "MALFORMED_REQUEST": Rule(
-        Mode.STATUS, _C.INVALID_ARGUMENT, False, "the bytes are not a message of this contract"
+    "MALFORMED_REQUEST": ErrorRule(
+        Mode.STATUS,
+        _C.INVALID_ARGUMENT,
+        False,
+        "the bytes are not a message of this contract, or its metadata are wrong",
     ),
-    "UNAUTHENTICATED": Rule(
+    "UNAUTHENTICATED": ErrorRule(
         Mode.STATUS, _C.UNAUTHENTICATED, False, "no credential, or one that is not valid (any more)"
     ),
-    "PERMISSION_DENIED": Rule(
+    "PERMISSION_DENIED": ErrorRule(
         Mode.STATUS, _C.PERMISSION_DENIED, False, "the credential does not grant this right in these groups"
     ),
-    "OVERLOADED": Rule(
+    "OVERLOADED": ErrorRule(
         Mode.STATUS, _C.RESOURCE_EXHAUSTED, True, "a bounded queue is full; try again after the delay given"
     ),
-    "QUOTA_EXCEEDED": Rule(
+    "QUOTA_EXCEEDED": ErrorRule(
         Mode.STATUS,
         _C.RESOURCE_EXHAUSTED,
         True,
         "a token or a group has used up a quota, which `limit` names; nothing was stored",
     ),
-    "STORE_UNAVAILABLE": Rule(
+    "STORE_UNAVAILABLE": ErrorRule(
         Mode.STATUS, _C.UNAVAILABLE, True, "the store cannot be reached; a write may have happened"
     ),
-    "EMBEDDER_UNAVAILABLE": Rule(
+    "EMBEDDER_UNAVAILABLE": ErrorRule(
         Mode.STATUS, _C.UNAVAILABLE, True, "a text could not be embedded; nothing was written"
     ),
-    "MODEL_UNAVAILABLE": Rule(
+    "MODEL_UNAVAILABLE": ErrorRule(
         Mode.STATUS, _C.UNAVAILABLE, True, "the language model gave no answer that can be used"
     ),
-    "SHUTTING_DOWN": Rule(Mode.STATUS, _C.UNAVAILABLE, True, "this process is going away; connect again"),
-    "DEADLINE_EXCEEDED": Rule(
+    "READ_ONLY": ErrorRule(
+        Mode.STATUS, _C.FAILED_PRECONDITION, False, "an operator has switched writes off; nothing was written"
+    ),
+    "SHUTTING_DOWN": ErrorRule(
+        Mode.STATUS, _C.UNAVAILABLE, True, "this process is going away; connect again"
+    ),
+    "DEADLINE_EXCEEDED": ErrorRule(
         Mode.STATUS, _C.DEADLINE_EXCEEDED, True, "no answer in time; a write may have happened"
     ),
-    "CANCELLED": Rule(
+    "CANCELLED": ErrorRule(
         Mode.STATUS,
         _C.CANCELLED,
         True,
         "the caller hung up (logs and metrics only); a write may have happened",
     ),
-    "INTERNAL": Rule(Mode.STATUS, _C.INTERNAL, False, "a fault of the service; its log says more"),
+    "INTERNAL": ErrorRule(Mode.STATUS, _C.INTERNAL, False, "a fault of the service; its log says more"),
 }
 
 
@@ -130,12 +142,12 @@ class CallFailure:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ErrorRule:
         """Its row of the table."""
         return RULES[self.error_code]
 
 
-def failure_of(error: BaseException) -> CallFailure:
+def failure_of(error: BaseException) -> CallFailure:  # noqa: PLR0912 - a case each error
     """How `error` is answered. An unforeseen one reveals nothing but that it happened."""
     failure = CallFailure("INTERNAL", "the service failed to carry out the operation")
     match error:
@@ -151,13 +163,20 @@ def failure_of(error: BaseException) -> CallFailure:
             failure = CallFailure(code, str(error))
         case MalformedRequest():
             failure = CallFailure("MALFORMED_REQUEST", str(error))
+        case BadToken():
+            failure = CallFailure("MALFORMED_REQUEST", f"{TOKEN}: {error}")
         case ShuttingDown():
             failure = CallFailure(
                 "SHUTTING_DOWN", "the server is shutting down", retry_after_ms=_RETRY_AFTER_MS
             )
+        case WriteNotSeen():
+            message = f"the store has not come to the write that {TOKEN} names"
+            failure = CallFailure("STORE_UNAVAILABLE", message, retry_after_ms=_RETRY_AFTER_MS)
         case StoreUnavailable():
             message = "the store cannot be reached at the moment"
             failure = CallFailure("STORE_UNAVAILABLE", message, retry_after_ms=_RETRY_AFTER_MS)
+        case ReadOnly():
+            failure = CallFailure("READ_ONLY", str(error))
         case EmbedderUnavailable():
             failure = CallFailure("EMBEDDER_UNAVAILABLE", str(error), retry_after_ms=_RETRY_AFTER_MS)
         case AnswererUnavailable():

@@ -13,6 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from kgsvc.api.checks import RequestCheck
 from kgsvc.commands.facts import CitedFact
+from kgsvc.commands.groups import ListedGroup
 from kgsvc.domain.facts.summary import summary_facts
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import (
@@ -27,8 +28,9 @@ from kgsvc.domain.model.graph import (
     source_url_of,
 )
 from kgsvc.domain.model.items import ItemState, ItemStatus, ItemWarning
+from kgsvc.domain.model.modes import ServiceModes
 from kgsvc.domain.text import has_invisible
-from kgsvc.v1 import types_pb2
+from kgsvc.v1 import admin_pb2, types_pb2
 
 M = TypeVar("M", bound=Enum)
 _EMBEDDING = "embedding"  # the attribute in which Graphiti keeps a vector
@@ -103,7 +105,7 @@ def cited_fact(value: CitedFact) -> types_pb2.FactResult:
 
 
 def citation_info(value: Citation) -> types_pb2.CitationInfo:
-    """A source; one without a name is named by its uuid (spec 000)."""
+    """A source; one without a name is named by its uuid."""
     return types_pb2.CitationInfo(
         episode_uuid=value.episode_uuid,
         episode_name=value.name or value.episode_uuid,
@@ -183,7 +185,7 @@ def attributes_in(check: RequestCheck, path: str, struct: struct_pb2.Struct) -> 
 
 
 def attributes_out(values: Mapping[str, Any]) -> struct_pb2.Struct | None:
-    """The values as a Struct, without `embedding` (spec 000); None for none."""
+    """The values as a Struct, without `embedding`; None for none."""
     shown = {key: value for key, value in values.items() if key != _EMBEDDING}
     if not shown:
         return None
@@ -236,6 +238,33 @@ def _number(check: RequestCheck, path: str, number: float) -> float | int:
 def deleted(what: str, existed: bool) -> str:
     """The sentence that answers a delete."""
     return f"the {what} is deleted" if existed else f"there was no {what} with this uuid"
+
+
+def modes(now: ServiceModes) -> admin_pb2.ServiceModes:
+    """The modes of the service that are on."""
+    return admin_pb2.ServiceModes(
+        read_only_since=optional_timestamp(now.read_only_ms),
+        model_off_since=optional_timestamp(now.model_off_ms),
+    )
+
+
+def group_summary(listed: ListedGroup) -> admin_pb2.GroupSummary:
+    """How much a group holds."""
+    size, anew = listed.size, listed.reembedding
+    return admin_pb2.GroupSummary(
+        group_id=size.group_id,
+        episodes=size.episodes,
+        entities=size.entities,
+        facts=size.facts,
+        changed_at=optional_timestamp(size.changed_ms or None),
+        waiting=size.waiting,
+        parked=size.parked,
+        paused_since=optional_timestamp(size.paused_ms),
+        space=listed.space,
+        reembedding=None
+        if anew is None
+        else admin_pb2.Reembedding(space=anew.space, embedded=anew.embedded, share=anew.share),
+    )
 
 
 def usage(spent: Usage) -> types_pb2.ModelUsage | None:

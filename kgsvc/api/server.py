@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import grpc
@@ -17,7 +18,9 @@ from grpc_reflection.v1alpha import reflection
 
 from kgsvc.api.access import Access, AccessInterceptor
 from kgsvc.api.calls import CallBounds, CallInterceptor
+from kgsvc.api.consistency import ConsistencyInterceptor
 from kgsvc.api.envelope import Rpcs
+from kgsvc.api.modes import ModeInterceptor
 from kgsvc.api.rpc.answers import AnswerRpcs
 from kgsvc.api.rpc.communities import CommunityRpcs
 from kgsvc.api.rpc.documents import DocumentRpcs
@@ -28,16 +31,20 @@ from kgsvc.api.rpc.following import FollowingRpcs
 from kgsvc.api.rpc.groups import GroupRpcs
 from kgsvc.api.rpc.health import HealthRpcs, Readiness, ServiceInfo
 from kgsvc.api.rpc.items import ItemRpcs
+from kgsvc.api.rpc.modes import ModeRpcs
 from kgsvc.api.rpc.search import SearchRpcs
 from kgsvc.api.rpc.streams import StreamRpcs
+from kgsvc.api.rpc.transfers import TransferRpcs, TransferSettings
 from kgsvc.commands.core import Core
 from kgsvc.commands.document_intake import DocumentIntake
 from kgsvc.commands.items import ItemAcceptor
+from kgsvc.commands.transfer.uploads import Uploads
 from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.models.protocol import Answerer
+from kgsvc.observability.probes import Probes
 from kgsvc.search.engine import Engine
 from kgsvc.v1 import admin_pb2, ingestion_pb2, retrieval_pb2
 
@@ -59,7 +66,7 @@ class ServerSettings:
     max_call_bytes: int = 256 * 1024 * 1024  # of their requests
     max_streams: int = 1_024
     default_deadline_s: float = 60.0  # of a unary call whose client set none
-    watch_deadline_s: float = 3_600.0  # of WatchReceipt and WatchGroup
+    watch_deadline_s: float = 3_600.0  # of WatchReceipt, WatchGroup, ExportGroup and ImportGroup
     grace_s: float = 10.0  # for running calls at shutdown
     readiness_s: float = 5.0  # between two checks whether the store answers
     keepalive_s: float = 60.0  # between two pings to a silent client
@@ -79,6 +86,9 @@ class Served:
     reader: Reader = field(default_factory=Reader)
     cutters: Cutters = field(default_factory=Cutters)
     answerer: Answerer | None = None  # None: Ask composes contexts alone
+    roles: tuple[str, ...] = ("api",)  # of this process, for grpc.health.v1
+    probes: Probes | None = None  # kept current here
+    uploads: Uploads = field(default_factory=partial(Uploads, Path("data/imports")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +109,9 @@ class KgServer:
         self._acceptor = ItemAcceptor(core)
         self._cutters = served.cutters
         names = [service.full_name for service in SERVICES]
-        self._readiness = Readiness(core.store, names, settings.readiness_s)
+        probes = served.probes or Probes(core.clock.monotonic)
+        health_of = (*names, *served.roles)
+        self._readiness = Readiness(core.store, health_of, settings.readiness_s, probes)
         self._around = self._interceptors(core, served)
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
         self._server = grpc.aio.server(interceptors=self._around, options=_options(settings, core.limits))
@@ -122,6 +134,8 @@ class KgServer:
         ]
         if access.authenticator is not None:
             made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator, access.rates))
+        made.append(ModeInterceptor(PACKAGE, core.modes))
+        made.append(ConsistencyInterceptor(PACKAGE, core.store))
         return made
 
     async def handler(self, method: str) -> grpc.RpcMethodHandler[Any, Any] | None:
@@ -163,6 +177,7 @@ class KgServer:
 
 def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.Event) -> Rpcs:
     """Every RPC of the contract, by name."""
+    transfers = TransferSettings(served.info.version, served.settings.watch_deadline_s)
     documents = DocumentRpcs(core, DocumentIntake(core, acceptor, served.cutters), served.reader)
     nouns = (
         AnswerRpcs(core, served.search, served.answerer),
@@ -175,8 +190,10 @@ def _rpcs(core: Core, served: Served, acceptor: ItemAcceptor, stopping: asyncio.
         GroupRpcs(core, served.ontology),
         HealthRpcs(core, served.info),
         ItemRpcs(core, stopping, served.settings.watch_deadline_s),
+        ModeRpcs(core),
         SearchRpcs(core, served.search),
         StreamRpcs(core, acceptor, documents, stopping),
+        TransferRpcs(core, served.uploads, transfers, stopping),
     )
     return {name: rpc for noun in nouns for name, rpc in noun.rpcs.items()}
 

@@ -54,6 +54,7 @@ async def _adopt(settings: Settings, group: str, as_json: bool) -> None:
             raise Failure("only a Neo4j store can hold a graph that Graphiti wrote")
         await store.migrate()
         await backends.agree_on_key(settings, store)
+        await backends.require_writable(store)
         embedder = backends.make_embedder(settings)
         cached = CachingEmbedder(embedder) if embedder else None
         done = await Adopter(store, cached, SystemClock()).adopt(

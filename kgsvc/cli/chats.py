@@ -42,7 +42,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class BadMessage:
     """What is wrong with a message."""
 
     problem: str
@@ -53,7 +53,7 @@ class PassedOver:
     """Something that nobody said: instructions, output of tools, notices, empty messages."""
 
 
-Taken = Item | Bad | PassedOver
+Taken = Item | BadMessage | PassedOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,12 @@ class Chats:
             yield PassedOver() if said is None else self.item(said)
         except ValueError as error:
             problem = "holds characters that are no text" if isinstance(error, UnicodeError) else str(error)
-            yield Bad(f"{path}: {problem}" if path else problem)
+            yield BadMessage(f"{path}: {problem}" if path else problem)
 
     def _listed(self, messages: Any) -> Iterator[Taken]:
         """`{"messages": [...]}`."""
         if not isinstance(messages, list):
-            yield Bad("messages must be a list")
+            yield BadMessage("messages must be a list")
             return
         for number, message in enumerate(messages):
             yield from self._one(f"messages[{number}]", lambda message=message: _openai(message))  # type: ignore[misc]
@@ -179,7 +179,7 @@ class Chats:
             for path, read in messages(value):
                 yield from self._one(path, read)
         except ValueError as error:
-            yield Bad(str(error))
+            yield BadMessage(str(error))
 
     def _mapped(self, row: dict[str, Any]) -> Said | None:
         """The columns that --map names. Raises ValueError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,18 @@ MIB = 1024 * 1024
 R = TypeVar("R", bound=Message)
 
 
+class CallRefused(Failure):
+    """A call that failed, for people as a sentence, and what programs make of it."""
+
+    def __init__(
+        self, sentence: str, code: str, said: str = "", fields: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        super().__init__(sentence)
+        self.code = code  # of the contract, or UNREACHABLE or that of gRPC
+        self.said = said or sentence  # without the address of the service
+        self.fields = tuple(fields)  # every field that was wrong, with what is wrong with it
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """A connected service."""
@@ -38,26 +50,28 @@ class Service:
     metadata: tuple[tuple[str, str], ...] = ()  # of every call: who calls
 
     async def call(self, method: grpc.aio.UnaryUnaryMultiCallable[Any, R], request: Message) -> R:
-        """One call; its answer unless that is an error. Raises Failure."""
+        """One call; its answer unless that is an error. Raises Refused."""
         try:
             answer = await method(request, timeout=self.timeout_s, metadata=self.metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error) from error
         return accepted(answer)
 
-    def failure(self, error: grpc.aio.AioRpcError) -> Failure:
+    def failure(self, error: grpc.aio.AioRpcError) -> CallRefused:
         """A gRPC status in one sentence."""
         details = (error.details() or "").rstrip(".")
-        code = error.code()
-        if code is grpc.StatusCode.UNAVAILABLE and not _from_service(error):
-            return Failure(f"no service answers at {self.address}: is `kgsvc serve` running there?")
-        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-            return Failure(f"{self.address} gave no answer within {self.timeout_s:g} s")
-        if code is grpc.StatusCode.UNIMPLEMENTED:
-            return Failure(
-                f"{self.address} does not know this operation: is it a kgsvc service of this version?"
+        status, code = error.code(), _code_of(error)
+        if status is grpc.StatusCode.UNAVAILABLE and code is None:
+            sentence = f"no service answers at {self.address}: is `kgsvc serve` running there?"
+            return CallRefused(sentence, "UNREACHABLE")
+        if status is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return CallRefused(f"{self.address} gave no answer within {self.timeout_s:g} s", status.name)
+        if status is grpc.StatusCode.UNIMPLEMENTED:
+            return CallRefused(
+                f"{self.address} does not know this operation: is it a kgsvc service of this version?",
+                status.name,
             )
-        return Failure(f"{self.address} answered {code.name}: {details}")
+        return CallRefused(f"{self.address} answered {status.name}: {details}", code or status.name, details)
 
 
 Method: TypeAlias = "Callable[[Service], grpc.aio.UnaryUnaryMultiCallable[Any, R]]"
@@ -108,20 +122,23 @@ def _pem(name: str, path: Path | None) -> bytes | None:
 
 
 def accepted(answer: R) -> R:
-    """The answer unless its envelope holds an error. Raises Failure with the error's own sentence."""
+    """The answer unless its envelope holds an error. Raises Refused with the error's own sentence."""
     envelope: Any = answer
     if envelope.status == envelope_pb2.STATUS_ERROR:
-        raise Failure(envelope.error.message or envelope.error.error_code)
+        error: envelope_pb2.Error = envelope.error
+        fields = [(each.field, each.description) for each in error.field_violations]
+        raise CallRefused(error.message or error.error_code, error.error_code, fields=fields)
     return answer
 
 
 def retryable(error: grpc.aio.AioRpcError) -> bool:
     """Whether a stream may be opened again: overloaded, gone away, or broken while something was sent."""
-    broken = error.code() is grpc.StatusCode.INTERNAL and not _from_service(error)
+    broken = error.code() is grpc.StatusCode.INTERNAL and _code_of(error) is None
     return broken or error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED}
 
 
-def _from_service(error: grpc.aio.AioRpcError) -> bool:
-    """Whether the service itself said so: it names an error code in the trailers."""
-    trailers = error.trailing_metadata() or ()
-    return any(key == "kgsvc-error-code" for key, _ in trailers)
+def _code_of(error: grpc.aio.AioRpcError) -> str | None:
+    """The error code that the service names in the trailers; None: gRPC said it, not the service."""
+    trailers = dict(error.trailing_metadata() or ())
+    code = trailers.get("kgsvc-error-code")
+    return None if code is None else str(code)

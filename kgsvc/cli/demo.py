@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import signal
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +16,7 @@ import click
 from kgsvc.cli import options
 from kgsvc.cli.client import Service, connect
 from kgsvc.cli.options import Failure
-from kgsvc.cli.reading import Read, Record, read_json_lines
+from kgsvc.cli.reading import Record, read_json_lines
 from kgsvc.cli.search import messages_of
 from kgsvc.cli.show import validity
 from kgsvc.cli.upload import Upload, follow
@@ -45,15 +47,17 @@ DONE_S = 60.0
 
 
 @click.command("demo")
-def command() -> None:
+@click.option("--page", is_flag=True, help="Then serve the page that shows what it knows, until Ctrl-C.")
+def command(page: bool) -> None:
     """Start a service on a fresh directory, send it a conversation, and ask what it knows.
 
     No key, no network, no database: the embedded store, rules instead of a model, 127.0.0.1. Everything is
     removed at the end.
     """
+    http = "127.0.0.1:0" if page else ""
     with tempfile.TemporaryDirectory(prefix="kgsvc-demo-") as folder:
         settings = Settings(
-            server=Server(listen="127.0.0.1:0", metrics_listen=""),
+            server=Server(listen="127.0.0.1:0", metrics_listen="", http_listen=http, grace_s=1.0),
             store=StoreSettings(kind="embedded", data_dir=Path(folder)),
             models=Models(extractor="offline", embedder="offline"),
         )
@@ -68,25 +72,27 @@ async def _demo(settings: Settings) -> None:
         assert server.address is not None  # the role is all
         _title(f"A service on {server.address}: {server.store.kind} store, {server.extractor} extractor")
         async with connect(replace(Client(), server=server.address)) as service:
-            early, late = _conversation()
+            records = conversation()
+            names = [record.request.message.uuid for record in records]
+            cut = names.index(PAUSE_AFTER) + 1
+            early, late = records[:cut], records[cut:]
             await _tell(service, early)
             before = await _ask(service)
             await _tell(service, late)
             await _ask(service)
             await _look_back(service, before)
             await _remember(service)
+        if server.http_address is not None:
+            await _show(server.http_address)
 
 
-def _conversation() -> tuple[list[Read], list[Read]]:
-    """The sample conversation, before and after the pause."""
+def conversation() -> list[Record]:
+    """The sample conversation."""
     with files("kgsvc.cli").joinpath("data", CONVERSATION).open("rb") as source:
-        records = list(read_json_lines(source))
-    names = [record.request.message.uuid for record in records if isinstance(record, Record)]
-    cut = names.index(PAUSE_AFTER) + 1
-    return records[:cut], records[cut:]
+        return [record for record in read_json_lines(source) if isinstance(record, Record)]
 
 
-async def _tell(service: Service, records: list[Read]) -> None:
+async def _tell(service: Service, records: list[Record]) -> None:
     _title("Sending a conversation: StreamEpisodes, then WatchReceipt until all of it is in the graph")
     upload = Upload(service, GROUP, Limits().payload_bytes, lambda _: None)
     outcome = await upload.run(iter(records))
@@ -140,6 +146,17 @@ async def _remember(service: Service) -> None:
         click.echo(f"  {fact.fact:<60} {_when(fact)}")
         for source in fact.episodes:
             click.echo(f"    {source}: {bodies[source]}")
+
+
+async def _show(address: str) -> None:
+    """Say where the page is, and wait for a signal."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    _title("Looking at it in a browser")
+    click.echo(f"The page: {address}/#/{GROUP}")
+    click.echo("It is served until Ctrl-C; then everything is removed.")
+    await stop.wait()
 
 
 def _title(text: str) -> None:

@@ -9,12 +9,14 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from kgsvc.cli import options
+from kgsvc.cli.migrate import is_there, wanted_schema
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import print_json, printable
 from kgsvc.config import KEYS, ConfigError, Loaded, Settings, describe
@@ -23,8 +25,10 @@ from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.graph import Entity, Fact, FactKind
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.domain.model.keys import fact_key, name_key, slot_of
+from kgsvc.domain.model.modes import ServiceModes
 from kgsvc.domain.text import tokens
 from kgsvc.models.protocol import Embedder
+from kgsvc.stores.admission import check_schema
 from kgsvc.stores.protocol import Store
 from kgsvc.stores.search_protocol import FactsAsked
 
@@ -94,8 +98,8 @@ class Findings:
 def command(store: str | None, data: Path | None, as_json: bool, config: Path | None) -> None:
     """Check configuration, store, models, disk, clock and files of credentials; say what to change.
 
-    Opens the store itself, also while a service is running; it makes none where there is none, and upgrades
-    no schema. What it writes to try the store is in a group of its own, which is deleted again.
+    Opens the store itself, also while a service is running; it makes none where there is none, and no
+    schema. What it writes to try the store is in a group of its own, which is deleted again.
     """
     loaded = options.loaded(config, store_kind=store, store_data_dir=data)
     findings = Findings(on_line=(lambda _: None) if as_json else click.echo)
@@ -124,8 +128,15 @@ async def _examine(loaded: Loaded, findings: Findings) -> None:
     await findings.look("settings", _verified(settings), "the settings named")
     await findings.look("credentials", _kept(loaded), "who may read it: `chmod 600 FILE`")
     await findings.look("disk", _roomy(settings), _place(settings))
-    await _examine_store(settings, findings)
-    await _examine_models(settings, findings)
+    modes = await _examine_store(settings, findings)
+    if modes is not None and modes.model_off and _by_server(settings):
+        findings.add("models", "not asked: they are switched off (`kgsvc mode`)", ok=True)
+    else:
+        await _examine_models(settings, findings)
+
+
+def _by_server(settings: Settings) -> bool:
+    return "openai" in {settings.extractor, settings.embedder}
 
 
 async def _verified(settings: Settings) -> tuple[str, None]:
@@ -167,19 +178,24 @@ async def _roomy(settings: Settings) -> tuple[str, None]:
     return ", ".join(f"{size / 1024**3:,.1f} GiB free ({name})" for name, size in free.items()), None
 
 
-async def _examine_store(settings: Settings, findings: Findings) -> None:
+async def _examine_store(settings: Settings, findings: Findings) -> ServiceModes | None:
+    """The modes that are on, where they can be read."""
     store = await findings.look("store", _opened(settings), options.store_place(settings))
     if store is None:
-        return
-    place = _database(settings)
+        return None
+    modes, place = None, _database(settings)
     try:
         if await findings.look("schema", _schema(settings, store), place) is None:
-            return
+            return None
         await findings.look("indexes", _indexes(store), place)
-        await findings.look("write", try_writes(store), place)
+        modes = await findings.look("modes", _modes(store), place)
+        if modes is None or not modes.read_only:
+            await findings.look("write", try_writes(store), place)
+        await findings.look("vectors", _vectors(settings, store), "models.embedder")
         await findings.look("clock", _clock(store), "the clocks of both machines: keep them by NTP")
     finally:
         await store.close()
+    return modes
 
 
 def _database(settings: Settings) -> str:
@@ -189,7 +205,9 @@ def _database(settings: Settings) -> str:
 async def _opened(settings: Settings) -> tuple[str, Store]:
     from kgsvc import backends  # loads stores and models
 
-    _must_exist(settings)
+    if not is_there(settings):
+        folder = settings.store.data_dir.absolute()
+        raise Fault(f"there is no store in {folder}; `kgsvc serve` makes one", "store.data_dir")
     try:
         store = await backends.open_store(settings)
     except KgError as error:
@@ -205,28 +223,25 @@ async def _opened(settings: Settings) -> tuple[str, Store]:
     return f"{info.kind} {info.version} answers", store
 
 
-def _must_exist(settings: Settings) -> None:
-    """Opening an embedded store makes its directory: of a mistyped one that would be a store without data,
-    in which all is well. Raises Fault."""
-    from kgsvc.stores.embedded.connection import FILE_NAME  # loads the engine
-
-    folder = settings.store.data_dir
-    if settings.store.kind == "embedded" and not (folder / FILE_NAME).exists():
-        raise Fault(f"there is no store in {folder.absolute()}; `kgsvc serve` makes one", "store.data_dir")
-
-
 async def _schema(settings: Settings, store: Store) -> tuple[str, int]:
-    if settings.store.kind == "neo4j":
-        from kgsvc.stores.neo4j.schema import SCHEMA_VERSION as wanted
-    else:
-        from kgsvc.stores.embedded.schema import SCHEMA_VERSION as wanted
     found = (await store.info()).schema_version
-    if found == wanted:
-        return f"version {found}, which is that of this kgsvc", found
-    if found > wanted:
-        raise Fault(f"version {found}, this kgsvc knows {wanted}: upgrade it", _database(settings))
-    what = f"version {found}, not {wanted}" if found else "there is none of kgsvc"
-    raise Fault(f"{what}; `kgsvc serve` brings it up to date", _database(settings))
+    if not found:
+        raise KgError("there is none of kgsvc; `kgsvc serve` makes it")
+    check_schema("the store", found, wanted_schema(settings))
+    return f"version {found}, which is that of this kgsvc", found
+
+
+async def _modes(store: Store) -> tuple[str, ServiceModes]:
+    """What an operator holds back is no fault, and is said."""
+    now = await store.modes()
+    on = {"read-only, so nothing is written here": now.read_only_ms, "models off": now.model_off_ms}
+    told = [f"{name} (since {_utc(ms)})" for name, ms in on.items() if ms is not None]
+    told += [f"{now.paused_groups:,} groups paused"] if now.paused_groups else []
+    return "; ".join(told) or "none is on, no group is paused", now
+
+
+def _utc(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 async def _indexes(store: Store) -> tuple[str, bool]:
@@ -253,6 +268,27 @@ async def try_writes(store: Store) -> tuple[str, bool]:
     if await store.heads([_GROUP]):
         raise KgError("what was written is still there after it was deleted")
     return f"written, found and deleted in {_ms(began)}; nothing is left", True
+
+
+async def _vectors(settings: Settings, store: Store) -> tuple[str, bool]:
+    """Whether groups have vectors of another embedder than the configured one."""
+    from kgsvc import backends
+
+    embedder = backends.make_embedder(settings)
+    if embedder is None:
+        return "not compared: there is no embedder", True
+    heads = await store.heads(await store.group_ids())
+    others = [head for head in heads.values() if head.space not in {"", embedder.space}]
+    under_way = {each.group_id: each for each in await store.reembeddings()}
+    await embedder.close()
+    if not others:
+        return f"{len(heads):,} groups, none with vectors of another embedder", True
+    left = [under_way[head.group_id] for head in others if head.group_id in under_way]
+    said = f"{len(others):,} of {len(heads):,} groups have vectors of another embedder than {embedder.space}"
+    if not left:
+        return f"{said}; `kgsvc serve` embeds them anew", True
+    least = min(left, key=lambda each: each.share)
+    return f"{said}; {len(left):,} are embedded anew, at least {least.share:.0%} of each looked through", True
 
 
 async def _clean(store: Store, now_ms: int) -> None:

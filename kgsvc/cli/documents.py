@@ -37,7 +37,7 @@ _PAUSE_S = 1.0
 _LOOK_S = 0.25
 
 
-class Refused(Exception):
+class DocumentRefused(Exception):
     """Why the service did not take a document."""
 
 
@@ -61,7 +61,7 @@ class DocumentSender:
                 await asyncio.sleep(_PAUSE_S)
                 continue
             if answer.status == STATUS_ERROR:
-                raise Refused(answer.error.message)
+                raise DocumentRefused(answer.error.message)
             return answer.document
 
     async def follow(
@@ -113,7 +113,7 @@ class DocumentSender:
         async for answer in call:
             taken: StreamDocumentsResponse = answer
             return taken
-        raise Refused("the service ended the stream too early")
+        raise DocumentRefused("the service ended the stream too early")
 
 
 def _pieces(text: str) -> Iterator[bytes]:

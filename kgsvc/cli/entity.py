@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import click
 
 from kgsvc.cli import options
-from kgsvc.cli.client import Service, connect
+from kgsvc.cli.client import CallRefused, Service, connect
 from kgsvc.cli.groups import expect_group
-from kgsvc.cli.options import Failure
 from kgsvc.cli.show import as_dict, day, facts_as_lines, print_json, printable, shortened
 from kgsvc.config import Client, Settings
 from kgsvc.domain.model.keys import name_key
@@ -43,25 +43,57 @@ def command(name: str, group: str, as_json: bool, settings: Settings) -> None:
 
 async def _show(client: Client, name: str, group: str, as_json: bool) -> None:
     async with connect(client) as service:
-        found = await _candidates(service, name, group)
-        key = name_key(name)
-        named = [node for node in found if key in {name_key(node.name), *node.aliases}]
-        if not found:
-            await expect_group(client, group)
-        uuid = named[0].uuid if named else name
         try:
-            now = await _entity(service, uuid, group, everything=False)
-        except Failure as error:
-            near = difflib.get_close_matches(name, [node.name for node in found])
-            likely = f"; alike are {', '.join(repr(printable(each)) for each in near)}" if near else ""
-            raise Failure(f"no entity of {group!r} is called {name!r}{likely}") from error
-        ever = await _entity(service, uuid, group, everything=True)
-    current = {fact.uuid for fact in now.facts}
-    before = [fact for fact in ever.facts if fact.uuid not in current]
+            found = await known(service, name, group)
+        except Unknown as error:
+            if not error.others:
+                await expect_group(client, group)
+            raise
     if as_json:
-        print_json(as_dict(ever) | {"current_facts": sorted(current)})
+        current = sorted(fact.uuid for fact in found.now.facts)
+        print_json(as_dict(found.ever) | {"current_facts": current})
     else:
-        click.echo("\n".join(_lines(now, before)))
+        click.echo("\n".join(entity_as_lines(found)))
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedEntity:
+    """What is known of an entity: what holds now, and what ever did."""
+
+    now: GetEntityNodeOutput
+    ever: GetEntityNodeOutput
+
+    @property
+    def before(self) -> list[FactResult]:
+        """The facts that ended or are expired."""
+        current = {fact.uuid for fact in self.now.facts}
+        return [fact for fact in self.ever.facts if fact.uuid not in current]
+
+
+class Unknown(CallRefused):
+    """No entity is called so; `others` have words of the name in theirs."""
+
+    def __init__(self, name: str, group: str, others: Sequence[EntityNode]) -> None:
+        near = difflib.get_close_matches(name, [node.name for node in others])
+        likely = f"; alike are {', '.join(repr(printable(each)) for each in near)}" if near else ""
+        super().__init__(f"no entity of {group!r} is called {name!r}{likely}", "NOT_FOUND")
+        self.others = others
+
+
+async def known(service: Service, name: str, group: str, most: int = _FACTS) -> PrintedEntity:
+    """The entity that a name, an alias or a uuid names, with the latest of its facts. Raises Unknown,
+    Refused."""
+    found = await _candidates(service, name, group)
+    key = name_key(name)
+    named = [node for node in found if key in {name_key(node.name), *node.aliases}]
+    uuid = named[0].uuid if named else name
+    try:
+        now = await _entity(service, uuid, group, most, everything=False)
+    except CallRefused as error:
+        if error.code != "NOT_FOUND":
+            raise
+        raise Unknown(name, group, found) from error
+    return PrintedEntity(now, await _entity(service, uuid, group, most, everything=True))
 
 
 async def _candidates(service: Service, name: str, group: str) -> Sequence[EntityNode]:
@@ -72,14 +104,17 @@ async def _candidates(service: Service, name: str, group: str) -> Sequence[Entit
     return [hit.node for hit in answer.output.nodes]
 
 
-async def _entity(service: Service, uuid: str, group: str, *, everything: bool) -> GetEntityNodeOutput:
-    wanted = GetEntityNodeInput(uuid=uuid, group_id=group, max_facts=_FACTS, include_expired=everything)
+async def _entity(
+    service: Service, uuid: str, group: str, most: int, *, everything: bool
+) -> GetEntityNodeOutput:
+    wanted = GetEntityNodeInput(uuid=uuid, group_id=group, max_facts=most, include_expired=everything)
     answer = await service.call(service.retrieval.GetEntityNode, GetEntityNodeRequest(input=wanted))
     return answer.output
 
 
-def _lines(now: GetEntityNodeOutput, before: Sequence[FactResult]) -> Iterator[str]:
-    node = now.node
+def entity_as_lines(known: PrintedEntity) -> Iterator[str]:
+    """All of it, for people and models."""
+    now, before, node = known.now, known.before, known.now.node
     yield printable(f"{node.name} ({now.type}) · entity {node.uuid}")
     if node.aliases:
         yield printable(f"also called: {', '.join(node.aliases)}")
@@ -118,9 +153,14 @@ async def _history(client: Client, uuid: str, group: str | None, as_json: bool) 
     if as_json:
         print_json(as_dict(answer.output))
         return
-    for lines, fact in zip(_by_fact(answer.output.facts), answer.output.facts, strict=True):
-        click.echo("\n".join(lines))
-        click.echo(f"     {_believed(fact)}")
+    click.echo("\n".join(history_as_lines(answer.output.facts)))
+
+
+def history_as_lines(facts: Sequence[FactResult]) -> Iterator[str]:
+    """Facts with when each was believed, in their order."""
+    for lines, fact in zip(_by_fact(facts), facts, strict=True):
+        yield from lines
+        yield f"     {_believed(fact)}"
 
 
 def _by_fact(facts: Sequence[FactResult]) -> Iterator[list[str]]:

@@ -25,7 +25,8 @@ _COMPARED = 10_000  # groups among which the nearest name is looked for
 @options.client
 def command(as_json: bool, settings: Settings) -> None:
     """List the groups by name, what each holds and when it last changed; with --json, one object on each
-    line. Facts count former ones too."""
+    line. Facts count former ones too. A group that is embedded anew, because the embedder is another one,
+    says how far that is; one that is paused is marked."""
     options.run(_list(settings.client, as_json))
 
 
@@ -41,9 +42,19 @@ async def _list(client: Client, as_json: bool) -> None:
             count += 1
             changed = day(group.changed_at) if group.HasField("changed_at") else "never"
             sizes = f"{group.episodes:>9,} {group.entities:>9,} {group.facts:>9,}"
-            click.echo(f"{sizes}  {changed:<20}  {printable(group.group_id)}")
+            paused = f" (paused, {group.waiting:,} waiting)" if group.HasField("paused_since") else ""
+            click.echo(f"{sizes}  {changed:<20}  {printable(group.group_id)}{paused}{_anew(group)}")
     if not as_json:
         click.echo(f"{count} {'group' if count == 1 else 'groups'}", err=True)
+
+
+def _anew(group: GroupSummary) -> str:
+    """How far it is on its way to another embedder."""
+    if not group.HasField("reembedding"):
+        return ""
+    anew = group.reembedding
+    far = f"{anew.embedded:,} so far, {anew.share:.0%} looked through"
+    return f"  (embedded anew by {printable(anew.space)}: {far})"
 
 
 async def groups(service: Service, page_size: int | None = None) -> AsyncIterator[GroupSummary]:
@@ -66,10 +77,11 @@ async def find_group(service: Service, group_id: str) -> GroupSummary | None:
 
 
 async def did_you_mean(service: Service, group_id: str) -> str:
-    """The words " (did you mean 'team'?)", or nothing where no group is called alike. Raises Failure."""
+    """The words " (did you mean 'team'?)", or nothing where no other is called alike. Raises Failure."""
     names: list[str] = []
     async for group in groups(service, _PAGE):
-        names.append(group.group_id)
+        if group.group_id != group_id:  # it may be listed, where it is paused and empty
+            names.append(group.group_id)
         if len(names) == _COMPARED:
             break
     near = difflib.get_close_matches(group_id, names, n=1)

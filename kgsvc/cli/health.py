@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 
 import click
 import grpc.aio
 from grpc_health.v1 import health_pb2
-from prometheus_client.parser import text_string_to_metric_families
 
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
 from kgsvc.cli.options import Failure
 from kgsvc.config import Client, Settings, split_address
-from kgsvc.observability.metrics import STORE_ANSWERS, metrics_page
+from kgsvc.observability.endpoint import READY, shown
 
 STATUS = health_pb2.HealthCheckResponse
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "::": "::1"}
@@ -24,7 +24,7 @@ _ANY_HOST = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "::": "::1"}
 @click.option(
     "--role",
     type=click.Choice(["api", "worker", "all"]),
-    help="What to check (server.role): a worker answers no calls and is asked for its metrics.",
+    help="What to check (server.role): a worker answers no calls and is asked over HTTP (/readyz).",
 )
 @options.client
 def command(role: str | None, settings: Settings) -> None:
@@ -36,18 +36,17 @@ def command(role: str | None, settings: Settings) -> None:
 
 
 def _worker_health(settings: Settings) -> None:
-    """A worker is ready while its metrics say that the store answers. Raises Failure."""
-    if not settings.server.metrics_listen:
-        raise Failure("a worker is asked for its metrics, and server.metrics_listen is empty")
-    host, port = split_address(settings.server.metrics_listen)
-    page = metrics_page(f"{_ANY_HOST.get(host, host)}:{port}", settings.client.timeout_s)
-    if not page:
-        raise Failure(f"no worker shows its metrics at {settings.server.metrics_listen}")
-    families = text_string_to_metric_families(page)
-    found = [sample.value for each in families if each.name == STORE_ANSWERS for sample in each.samples]
-    if not found or not all(found):
-        raise Failure(f"the worker at {settings.server.metrics_listen} is NOT_SERVING")
-    click.echo(f"the worker at {settings.server.metrics_listen} is SERVING")
+    """Ask where a worker shows its metrics. Raises Failure."""
+    listen = settings.server.metrics_listen
+    if not listen:
+        raise Failure("a worker is asked at server.metrics_listen, which is empty")
+    host, port = split_address(listen)
+    status, said = shown(f"{_ANY_HOST.get(host, host)}:{port}", READY, settings.client.timeout_s)
+    if not status:
+        raise Failure(f"no worker answers at {listen}")
+    if status != HTTPStatus.OK:
+        raise Failure(f"the worker at {listen} is NOT_SERVING: {said.strip()}")
+    click.echo(f"the worker at {listen} is SERVING")
 
 
 def _of_this_machine(settings: Settings) -> Client:

@@ -23,11 +23,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from kgsvc.cli import options, slack
 from kgsvc.cli.chats import MAPPED, Chats, time_of
 from kgsvc.cli.client import Service, connect
-from kgsvc.cli.documents import DocumentSender, Refused
+from kgsvc.cli.documents import DocumentRefused, DocumentSender
 from kgsvc.cli.options import Failure, ItemsParked
 from kgsvc.cli.reading import (
     STDIN,
-    Found,
+    FoundFiles,
     Read,
     buffered,
     find,
@@ -47,7 +47,7 @@ SHOWN = 20  # lines or items named in a report
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class IngestOptions:
     """What the command was told beside its sources."""
 
     group_id: str
@@ -134,14 +134,16 @@ def command(
     Sending something again changes nothing, with another --time neither: what is stored already is counted
     separately and keeps its time.
     """
-    wanted = Wanted(group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes, columns)
+    wanted = IngestOptions(
+        group, kind, time, wait_timeout if wait else None, settings.limits.payload_bytes, columns
+    )
     found = find(sources)
     if kind != "auto":  # whatever the names say
         found = replace(found, items=(*found.items, *found.documents), documents=())
     options.run(_ingest(settings, found, wanted, as_json))
 
 
-async def _ingest(settings: Settings, found: Found, wanted: Wanted, as_json: bool) -> None:
+async def _ingest(settings: Settings, found: FoundFiles, wanted: IngestOptions, as_json: bool) -> None:
     if not found.count:
         raise Failure(f"there is nothing to read; files of other formats: {found.passed_over}")
     total = Total()
@@ -211,7 +213,7 @@ class Total:
 
 
 async def _send_items(
-    service: Service, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
+    service: Service, paths: Sequence[Path], wanted: IngestOptions, total: Total, bars: Bars
 ) -> None:
     """One file after the other, on one bar of bytes."""
     if not paths:
@@ -229,7 +231,7 @@ async def _send_items(
 
 
 async def _send_documents(
-    service: Service, reader: Reader, paths: Sequence[Path], wanted: Wanted, total: Total, bars: Bars
+    service: Service, reader: Reader, paths: Sequence[Path], wanted: IngestOptions, total: Total, bars: Bars
 ) -> None:
     """One after the other; one that cannot be read is passed over."""
     sender = DocumentSender(service, wanted.group_id)
@@ -246,14 +248,14 @@ async def _send_documents(
             time = wanted.time or datetime.fromtimestamp(path.stat().st_mtime, UTC)
             try:
                 added = await sender.send(path, read, time)
-            except Refused as error:
+            except DocumentRefused as error:
                 total.unreadable.append(Unreadable(str(path), str(error)))
             else:
                 total.documents.append(added)
         bars.advance(done, 1)
 
 
-def read_source(source: BufferedReader, path: Path, wanted: Wanted) -> Iterator[Read]:
+def read_source(source: BufferedReader, path: Path, wanted: IngestOptions) -> Iterator[Read]:
     """What is in a file, touched only when the first is asked for: a pipe may keep one waiting."""
     origin = "standard input" if path == STDIN else path.name
     time = wanted.time or _file_time(source)
@@ -288,7 +290,7 @@ def _regular(source: IO[bytes]) -> os.stat_result | None:
     return about if stat.S_ISREG(about.st_mode) else None
 
 
-def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
+def _report(total: Total, found: FoundFiles, wanted: IngestOptions, as_json: bool) -> None:
     if as_json:
         print_json(_as_dict(total))
         return
@@ -311,7 +313,7 @@ def _report(total: Total, found: Found, wanted: Wanted, as_json: bool) -> None:
         click.echo("All of them are in the graph." if whole else f"{in_graph} items are in the graph.")
 
 
-def _counted(total: Total, found: Found, wanted: Wanted) -> Iterator[str]:
+def _counted(total: Total, found: FoundFiles, wanted: IngestOptions) -> Iterator[str]:
     """What was sent and what was not, a line each."""
     items = total.items
     if total.documents:

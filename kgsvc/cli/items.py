@@ -9,6 +9,7 @@ import click
 from kgsvc.cli import options
 from kgsvc.cli.client import connect
 from kgsvc.cli.groups import expect_group
+from kgsvc.cli.modes import REASONS
 from kgsvc.cli.options import Failure
 from kgsvc.cli.show import as_dict, day, print_json, printable
 from kgsvc.config import Client, Settings
@@ -42,7 +43,7 @@ def command(
 
 
 async def _list(client: Client, group: str, states: Sequence[ItemState.ValueType], as_json: bool) -> None:
-    count, token = 0, None
+    count, token, reason = 0, None, ""
     async with connect(client) as service:
         while token != "":
             wanted = ListItemsInput(group_id=group, states=states, page_token=token)
@@ -50,11 +51,13 @@ async def _list(client: Client, group: str, states: Sequence[ItemState.ValueType
             for item in answer.output.items:
                 _print(item, as_json)
             count += len(answer.output.items)
+            reason = answer.output.wait_reason or reason
             token = answer.output.next_page_token
     if not count:
         await expect_group(client, group)
     if not as_json:
-        click.echo(f"{count} items", err=True)
+        held_back = f"; those that are not done wait: {REASONS.get(reason, reason)}" if reason else ""
+        click.echo(f"{count} items{held_back}", err=True)
 
 
 def _print(item: ListedItem, as_json: bool) -> None:

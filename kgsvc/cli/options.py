@@ -73,6 +73,20 @@ def client(function: Callable[..., None]) -> Callable[..., None]:
     return config(functools.reduce(lambda made, option: option(made), _CLIENT, command))
 
 
+def store_or_service(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that opens the store itself or, with --server, asks a running service; it gets
+    the `settings` that they make, and whether a service is asked (`remote`)."""
+
+    @functools.wraps(function)
+    def command(config: Path | None, store: str | None, data: Path | None, **others: Any) -> None:
+        flags = {f"client_{name}": others.pop(name) for name in _CLIENT_FIELDS}
+        made = loaded(config, store_kind=store, store_data_dir=data, **flags).settings
+        function(settings=made, remote=flags["client_server"] is not None, **others)
+
+    every = (config, *_CLIENT, data, store)
+    return functools.reduce(lambda made, option: option(made), every, command)
+
+
 def loaded(config: Path | None, **flags: object) -> Loaded:
     """The settings; a flag `server_listen` sets `server.listen`. Raises Failure."""
     try:

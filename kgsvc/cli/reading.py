@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kgsvc.cli import slack
-from kgsvc.cli.chats import NAMESPACE, Bad, Chats, Item, PassedOver, Taken, time_of, timestamp
+from kgsvc.cli.chats import NAMESPACE, BadMessage, Chats, Item, PassedOver, Taken, time_of, timestamp
 from kgsvc.documents.reading.formats import SUFFIXES
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
 from kgsvc.v1.types_pb2 import EpisodeItem, Message, RoleType, Source
@@ -37,7 +37,7 @@ FITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """Files to take, and how many others the folders hold."""
 
     items: tuple[Path, ...]  # messages and episodes
@@ -51,12 +51,12 @@ class Found:
         return len(self.items) + len(self.documents) + len(self.others)
 
 
-def find(sources: Sequence[Path]) -> Found:
+def find(sources: Sequence[Path]) -> FoundFiles:
     """The files that `sources` name, each once. Hidden files and symbolic links in folders are left alone."""
     named = dict.fromkeys(source for source in sources if not source.is_dir())
     inside = dict.fromkeys(path for source in sources if source.is_dir() for path in _inside(source))
     known = [path for path in [*named, *inside] if _kind(path) is not None]
-    return Found(
+    return FoundFiles(
         items=tuple(dict.fromkeys(path for path in known if _kind(path) in ITEMS)),
         documents=tuple(dict.fromkeys(path for path in known if _kind(path) in SUFFIXES)),
         others=tuple(path for path in named if _kind(path) is None),
@@ -202,7 +202,7 @@ def _read(line: int, size: int, taken: Iterator[Taken]) -> Iterator[Read]:
         match each:
             case Item():
                 yield Record(line, size, each.request, each.minted)
-            case Bad():
+            case BadMessage():
                 yield BadLine(line, size, each.problem)
             case PassedOver():
                 yield Silent(line, size)
@@ -218,7 +218,7 @@ def _taken(value: Any, chats: Chats | None) -> Iterator[Taken]:
     try:
         yield Item(item_of(value))
     except ValueError as error:
-        yield Bad(_problem(error))
+        yield BadMessage(_problem(error))
 
 
 def read_text(source: IO[bytes], origin: str, time: datetime) -> Iterator[Read]:

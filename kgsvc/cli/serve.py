@@ -6,6 +6,7 @@ import contextlib
 import json
 import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from kgsvc.cli import options
 from kgsvc.cli.main import installed_version
 from kgsvc.cli.options import Failure
 from kgsvc.config import Settings
+from kgsvc.processes import cores, suited
 
 if TYPE_CHECKING:
     from kgsvc.announcement import Running
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     "--processes",
     type=int,
     metavar="N",
-    help="N processes on one port. With --role all the larger half answers calls, the others ingest"
-    " (server.processes).",
+    help="N processes on one port. With --role all the larger half answers calls, the others ingest;"
+    " by default one each where there are two cores (server.processes).",
 )
 @click.option(
     "--insecure",
@@ -65,13 +67,19 @@ def command(
         server_processes=processes,
         server_insecure=insecure,
     ).settings
+    serve(settings, announce)
+
+
+def serve(settings: Settings, say: Callable[[Running, Settings], None]) -> None:
+    """Run the service until a signal; `say` is told what runs where, by which settings. Raises Failure."""
+    settings = suited(settings, cores())
     if settings.server.processes > 1:
         from kgsvc.processes import run
     else:
         from kgsvc.app import run  # loads every room
 
     with options.failures(settings):
-        run(settings, lambda service: announce(service, settings))
+        run(settings, lambda service: say(service, settings))
 
 
 def _callers(settings: Settings) -> str:
@@ -114,8 +122,8 @@ def member() -> int:
     """A process of `kgsvc serve --processes N`: serves like any other until a signal or the parent's end; its
     exit code.
 
-    Standard input brings the settings, and ends when the parent does. Standard output takes one line of JSON:
-    what runs here, or why nothing does.
+    Standard input brings the settings, then news of other processes (siblings.py), and ends when the parent
+    does. Standard output takes one line of JSON: what runs here, or why nothing does; then news for others.
     """
     from kgsvc import app  # loads every room
 
@@ -125,7 +133,8 @@ def member() -> int:
         return 0  # the parent is gone already
     try:
         with options.failures(settings):
-            app.run(settings, lambda service: _say(service.to_json()), parent=sys.stdin.fileno())
+            pipes = (sys.stdin.fileno(), sys.stdout.fileno())
+            app.run(settings, lambda service: _say(service.to_json()), parent=pipes)
     except Failure as failure:
         _say(json.dumps({"failed": failure.message}))
         return failure.exit_code

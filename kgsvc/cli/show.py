@@ -15,6 +15,7 @@ from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, ProvenanceChunk, SearchFacts
 from kgsvc.v1.types_pb2 import FactResult
 
 _SHOWN = 200  # characters of a summary or body
+_MENTIONED = "MENTIONED"  # the relation of a sentence from which none was read
 
 
 def as_dict(message: Message) -> dict[str, Any]:
@@ -42,10 +43,15 @@ def facts_as_lines(facts: Iterable[FactResult]) -> Iterator[str]:
     for rank, fact in enumerate(facts, 1):
         yield f"{rank:>3}. {printable(fact.fact)}"
         score = f" · score {fact.score:.4f}" if fact.HasField("score") else ""
-        itself = fact.source_node_uuid == fact.target_node_uuid
-        edge = printable(f"{fact.source_name} {fact.name} {'' if itself else fact.target_name}".rstrip())
-        yield f"     {edge} · {validity(fact)}{score}"
+        yield f"     {_edge(fact)} · {validity(fact)}{score}"
         yield f"     source: {', '.join(fact.episodes) or 'none'} · fact {fact.uuid}"
+
+
+def _edge(fact: FactResult) -> str:
+    """Whom or what a fact is about: both ends and the relation, as far as each of them tells something."""
+    itself = fact.source_node_uuid == fact.target_node_uuid
+    name = "" if itself and fact.name.startswith(_MENTIONED) else fact.name
+    return printable(" ".join(filter(None, (fact.source_name, name, "" if itself else fact.target_name))))
 
 
 def print_hits(output: SearchGraphOutput, as_json: bool) -> None:

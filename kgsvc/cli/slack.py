@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kgsvc.cli.chats import NAMESPACE, Bad, Chats, PassedOver, Said, Taken, any_time
+from kgsvc.cli.chats import NAMESPACE, BadMessage, Chats, PassedOver, Said, Taken, any_time
 from kgsvc.cli.options import Failure
 from kgsvc.v1.types_pb2 import ROLE_TYPE_ASSISTANT, ROLE_TYPE_USER
 
@@ -74,7 +74,9 @@ def read_message(value: Any, path: Path, chats: Chats) -> Iterator[Taken]:
         said = _said(value, path)
         yield PassedOver() if said is None else chats.item(said)
     except ValueError as error:
-        yield Bad("holds characters that are no text" if isinstance(error, UnicodeError) else str(error))
+        yield BadMessage(
+            "holds characters that are no text" if isinstance(error, UnicodeError) else str(error)
+        )
 
 
 def _said(value: Any, path: Path) -> Said | None:

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
+import click
 import grpc.aio
 
 from kgsvc.cli.client import Service, accepted, retryable
+from kgsvc.cli.modes import REASONS
 from kgsvc.cli.options import Failure
 from kgsvc.cli.reading import BadLine, Read, Record, Silent
 from kgsvc.v1.envelope_pb2 import STATUS_ERROR
@@ -43,6 +45,7 @@ class Outcome:
     other_time: int = 0  # of the duplicates: stored with another reference time
     parked: dict[str, str] = field(default_factory=dict)  # uuid -> reason
     open: dict[str, set[str]] = field(default_factory=dict)  # receipt -> uuids that are not done yet
+    waited: set[str] = field(default_factory=set)  # reasons of which people were told
 
     @property
     def acknowledged(self) -> int:
@@ -228,7 +231,8 @@ async def _follow_one(
         try:
             async for answer in watch:
                 before = len(uuids)
-                for item in accepted(answer).output.items:
+                _tell_why(accepted(answer).output.wait_reason, outcome)
+                for item in answer.output.items:
                     _note(item, uuids, outcome)
                 on_done(before - len(uuids))
                 if not uuids:
@@ -238,6 +242,13 @@ async def _follow_one(
             if not retryable(error):
                 raise service.failure(error) from error
         await asyncio.sleep(PAUSE_S)
+
+
+def _tell_why(reason: str, outcome: Outcome) -> None:
+    """Say once for which reason nothing is done at the moment."""
+    if reason and reason not in outcome.waited:
+        outcome.waited.add(reason)
+        click.echo(f"Items wait: {REASONS.get(reason, reason)}.", err=True)
 
 
 def _note(item: ReceiptItem, uuids: set[str], outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""Ask (spec 001): an answer that a model makes of what a search finds, and its citations.
+"""Ask: an answer that a model makes of what a search finds, and its citations.
 
 A handle that names a line becomes the number of a citation; one that names nothing is taken out and counted.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kgsvc.domain.errors import AnswererUnavailable, ModelUnavailable, StepError
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.protocol import Answerer, Question, Written
-from kgsvc.search.context.lines import HANDLE_CHARS, Line, citable, numbered
+from kgsvc.search.context.lines import HANDLE_CHARS, ContextLine, citable, numbered
 from kgsvc.search.engine import Engine
 from kgsvc.search.results import GraphQuery, ScopeAnswer
 
@@ -30,14 +30,14 @@ class Cited:
     """A line that an answer cites, by its number there, and the places of the number, half-open."""
 
     number: int  # from 1
-    line: Line
+    line: ContextLine
     places: list[tuple[int, int]] = field(default_factory=list)
 
 
 class CitationReader:
     """Reads an answer as it is written. `told` is all of it that was given out, `cited` what it cites."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[ContextLine]) -> None:
         self._lines = lines  # in the order of their handles
         self._cited: dict[int, Cited] = {}  # by handle
         self._held = ""
@@ -108,7 +108,7 @@ class Ground:
     """What an answer may rest on: what a search found, and the lines of the context made of it."""
 
     found: Sequence[ScopeAnswer]
-    lines: Sequence[Line]
+    lines: Sequence[ContextLine]
 
     @property
     def text(self) -> str:

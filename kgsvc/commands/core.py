@@ -30,6 +30,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.erasures import Erasure
 from kgsvc.jobs.dispatcher import ActivityWatch
+from kgsvc.jobs.modes import ModeWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import found_in
 from kgsvc.observability.metrics import Metrics
@@ -58,6 +59,8 @@ class Core:
     pressure: IntakePressure = field(default_factory=IntakePressure)
     ledger: Ledger | None = None  # of erasures
     quotas: QuotaSettings = field(default_factory=QuotaSettings)
+    modes: ModeWatch = field(default_factory=ModeWatch)
+    needs_model: bool = False  # whether items cannot be worked on without a model server
     new_id: Callable[[], str] = field(default_factory=RandomIds)  # of requests, receipts and builds
 
     def system_ms(self, head: GroupHead) -> int:

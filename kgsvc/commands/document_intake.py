@@ -1,4 +1,4 @@
-"""AddDocuments (spec 001): a document becomes chunks, and a chunk an episode that never changes.
+"""AddDocuments: a document becomes chunks, and a chunk an episode that never changes.
 
 Sent again with another text it is compared with the one before: chunks that are still there keep their facts
 and cost nothing, and once the new ones are in the graph what the others alone stated is withdrawn
@@ -91,9 +91,10 @@ class DocumentIntake:
     async def add(self, group_id: str, sent: DocumentInput) -> Added:
         """Take a document; it is durable on return. May be repeated: what is there already costs nothing.
 
-        Raises Uncut, Overloaded, StoreUnavailable. After the latter two some chunks may be stored, and
-        sending it again goes on.
+        Raises Uncut, Overloaded, ReadOnly, StoreUnavailable. After these but Uncut some chunks may be stored,
+        and sending it again goes on.
         """
+        self._core.modes.require_writable()
         for _ in range(_TRIES):
             try:
                 return await self._add(group_id, sent)

@@ -1,4 +1,4 @@
-"""GetDocument, ListDocuments, DeleteDocument (spec 001), and what follows from a document's new text.
+"""GetDocument, ListDocuments, DeleteDocument, and what follows from a document's new text.
 
 Once its new chunks are in the graph, what former ones alone stated is withdrawn, and searches find their text
 no longer. Nothing is removed: `known_as_of` still tells it.
@@ -62,7 +62,7 @@ async def get_document(core: Core, group_id: str, document_id: str) -> DocumentV
     """A document. Raises NotFound, StoreUnavailable."""
     document = await core.store.document(group_id, document_id)
     if document is None:
-        raise NotFound("there is no such document", [Violation("input.document_id", "names no document")])
+        raise NotFound("there is no such document", [Violation("document_id", "names no document")])
     return await _view(core, document)
 
 
@@ -78,12 +78,21 @@ async def list_documents(
     return views, page_token("documents", found[page_size - 1].document_id) if more else None
 
 
-async def chunk_page(core: Core, view: DocumentView, page_size: int, token: str | None) -> ChunkPage:
-    """Chunks of the document's present text, at least one a page and no more than an answer holds. Raises
-    InvalidArgument (not a token of this listing, or of another revision), StoreUnavailable."""
+async def readable_revisions(core: Core, document: Document) -> set[int]:
+    """The numbers of those texts of a document that can still be read. Raises StoreUnavailable."""
+    return {document.current, *await core.store.former_texts(document.group_id, document.document_id)}
+
+
+async def chunk_page(
+    core: Core, view: DocumentView, page_size: int, token: str | None, revision: int | None = None
+) -> ChunkPage:
+    """Chunks of the document's present text, or of that of a revision; at least one a page and no more than
+    an answer holds. Raises InvalidArgument (not a token of this listing, or of another revision), NotFound
+    (the revision cannot be read), StoreUnavailable."""
     document = view.document
-    places = await core.store.places(document.group_id, document.document_id)
-    first = _from(token, document)
+    number = document.current if revision is None else revision
+    places = await _places(core, document, number)
+    first = _from(token, number)
     asked = places[first : first + page_size]
     texts = await chunk_texts(core, document.group_id, [place.chunk_uuid for place in asked])
     taken: list[PlacedChunk] = []
@@ -96,7 +105,16 @@ async def chunk_page(core: Core, view: DocumentView, page_size: int, token: str 
         taken.append(PlacedChunk(order, place, content))
     end = first + len(taken)
     more = end < len(places)
-    return ChunkPage(tuple(taken), page_token("chunks", document.current, end) if more else None)
+    return ChunkPage(tuple(taken), page_token("chunks", number, end) if more else None)
+
+
+async def _places(core: Core, document: Document, number: int) -> tuple[Place, ...]:
+    former = None if number == document.current else number
+    places = await core.store.places(document.group_id, document.document_id, former)
+    if not places and former is not None:
+        problem = "names no text of the document that can still be read"
+        raise NotFound("there is no such revision", [Violation("revision", problem)])
+    return places
 
 
 async def delete_document(core: Core, group_id: str, document_id: str) -> str | None:
@@ -169,14 +187,14 @@ def _after(token: str | None) -> str:
     raise wrong_token()
 
 
-def _from(token: str | None, document: Document) -> int:
+def _from(token: str | None, revision: int) -> int:
     if token is None:
         return 0
     match parts_of(token):
         case ["chunks", int(number), int(first)] if first > 0:
-            if number == document.current:
+            if number == revision:
                 return first
-            raise wrong_token("is of a former revision of the document; begin again")
+            raise wrong_token("is of another revision of the document; begin again")
     raise wrong_token()
 
 
@@ -191,6 +209,7 @@ class Revisions:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
+            await self._core.modes.writable()
             try:
                 await self.step()
             except ServiceError as error:

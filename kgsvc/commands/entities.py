@@ -1,4 +1,4 @@
-"""AddEntityNode (docs/contract.md) and GetEntityNode (spec 000)."""
+"""AddEntityNode (docs/contract.md) and GetEntityNode."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _present(entity: Entity | None) -> Entity:
 
 
 class CitationOperation(StrEnum):
-    """What an episode did to an entity (spec 000, citation chain)."""
+    """What an episode did to an entity."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -202,7 +202,7 @@ async def aliases_of(store: HistoryStore, entity: Entity) -> tuple[str, ...]:
 
 
 async def main_type(core: Core, entity: Entity, of_server: Ontology) -> str:
-    """The type that most episodes give the entity (spec 001, merging of nodes): of several the one of the
+    """The type that most episodes give the entity: of several the one of the
     highest priority in the group's ontology, else by name; UNKNOWN where none gives it one. Raises
     StoreUnavailable."""
     said = await core.store.types_said(entity.group_id, entity.uuid)

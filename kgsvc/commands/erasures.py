@@ -25,6 +25,7 @@ _LOOK_S = 1.0
 _ABANDONED_MS = 10_000  # a call that has taken so long died with its process, or this carries on beside it
 _RECENT_MS = 600_000  # clocks of processes may differ by so much
 _AT_ONCE = 100
+_TOGETHER = 8  # groups, of which each takes some twenty round trips to a server
 _REST = 20  # times as long as it took to free the store's files do these rest: writers wait for it
 
 
@@ -45,8 +46,15 @@ async def _delete(core: Core, group_ids: list[str]) -> str:
     erasure_id, now_ms = core.new_id(), core.clock.now_ms()
     parts = [Erasure(erasure_id, group_id, ErasureKind.GROUP, now_ms) for group_id in group_ids]
     await core.begin_erasures(parts)
-    for group_id in group_ids:
-        await core.store.delete_group(group_id, core.clock.now_ms(), erasure_id)
+    waiting = iter(group_ids)
+
+    async def delete() -> None:
+        for group_id in waiting:
+            await core.store.delete_group(group_id, core.clock.now_ms(), erasure_id)
+
+    for result in await asyncio.gather(*(delete() for _ in range(_TOGETHER)), return_exceptions=True):
+        if result is not None:
+            raise result
     core.activity.poke()
     return erasure_id
 
@@ -68,7 +76,7 @@ async def get_erasure(core: Core, erasure_id: str) -> ErasureReceipt:
     parts = await core.store.erasure(erasure_id)
     caller = current_caller.get()
     if not parts or not all(caller.sees(part.group_id) for part in parts):
-        raise NotFound("there is no such erasure", [Violation("input.erasure_id", "names no erasure")])
+        raise NotFound("there is no such erasure", [Violation("erasure_id", "names no erasure")])
     caller.require({part.group_id for part in parts})
     counts: Counter[str] = Counter()
     for part in parts:
@@ -99,23 +107,34 @@ class Erasures:
         while True:
             try:
                 if not repeated:
-                    await self.repeat()
+                    for part in await self.repeat():
+                        log.warning("an erasure of the ledger is repeated", extra={"group_id": part.group_id})
                     repeated = True
                 await self.step()
             except ServiceError as error:
                 log.warning("erasures cannot go on: %s", type(error).__name__)
             await asyncio.sleep(_LOOK_S)
 
-    async def repeat(self) -> None:
+    async def settle(self) -> list[Erasure]:
+        """Carry out everything that the ledger and the store have, at once, for whoever has the store to
+        itself; the parts that the ledger alone had. Raises StoreUnavailable, and what an erasure raises."""
+        repeated, store = await self.repeat(), self._core.store
+        while waiting := await store.open_erasures(_AT_ONCE):
+            for part in waiting:
+                if part.removed is None:
+                    await self._carry_on(part)
+            await store.free_erased(self._core.clock.now_ms())
+        return repeated
+
+    async def repeat(self) -> list[Erasure]:
         """Write down again what the ledger has and the store, restored from a backup, has not. Raises
         StoreUnavailable."""
-        ledger, store = self._core.ledger, self._core.store
-        parts = [] if ledger is None else await asyncio.to_thread(ledger.read)
-        for part in parts:
-            known = {each.group_id for each in await store.erasure(part.erasure_id)}
-            if part.group_id not in known:
-                log.warning("an erasure of the ledger is repeated", extra={"group_id": part.group_id})
+        ledger, store, missing = self._core.ledger, self._core.store, []
+        for part in [] if ledger is None else await asyncio.to_thread(ledger.read):
+            if part.group_id not in {each.group_id for each in await store.erasure(part.erasure_id)}:
                 await store.begin_erasures([part])
+                missing.append(part)
+        return missing
 
     async def step(self) -> None:
         """Look once. Raises StoreUnavailable."""

@@ -1,6 +1,6 @@
 """GetEntityEdge, GetFactHistory, UpdateFact and DeleteEntityEdge.
 
-A fact is answered with its sources (spec 000): the episodes that state it, in the order of `episodes`.
+A fact is answered with its sources: the episodes that state it, in the order of `episodes`.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ async def update_fact(core: Core, wanted: FactInput, key: str | None = None) -> 
 
 @until_applied
 async def delete_fact(core: Core, uuid: str, group_id: str | None, erased: Erased | None = None) -> bool:
-    """Delete a fact for good (spec 004 §4.4), for an erasure if one is given; whether it existed. It leaves a
+    """Delete a fact for good, for an erasure if one is given; whether it existed. It leaves a
     tombstone, so that items accepted before cannot bring it back. Raises Conflict (uuid in several groups),
     Overloaded, StoreUnavailable."""
     fact = the_one(await core.store.fact(uuid, group_id), "a fact")

@@ -19,7 +19,7 @@ _FACTS = _TEXTS = 200  # of a page
 _BODY_BYTES = 1024 * 1024  # of a page
 
 
-class Place(NamedTuple):
+class FollowedPlace(NamedTuple):
     """Up to where a follower was told everything."""
 
     epoch: int
@@ -31,21 +31,21 @@ class Place(NamedTuple):
         return page_token(*self)
 
 
-def place_of(cursor: str) -> Place:
+def place_of(cursor: str) -> FollowedPlace:
     """Where a cursor stands. Raises InvalidArgument."""
     parts = parts_of(cursor)
     if len(parts) != 2 or not all(type(part) is int and 0 <= part < 2**62 for part in parts):
         problem = "is not a cursor of this operation"
         raise InvalidArgument(f"cursor: {problem}", [Violation("cursor", problem)])
-    return Place(*parts)
+    return FollowedPlace(*parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FollowedChange:
     """What a follower is told, and where to go on before and after it."""
 
-    before: Place
-    place: Place
+    before: FollowedPlace
+    place: FollowedPlace
     reset: bool = False  # forget what was told before
     current: bool = False  # there is no more at the moment
     entities: tuple[IndexedEntity, ...] = ()
@@ -71,6 +71,9 @@ class Movements:
         self._core = core
         self._followers: set[_Follower] = set()
         self._looking: asyncio.Task[None] | None = None
+        # Held by the follower for whom a page is read: a hundred that begin at once must not take all readers
+        # of the store from whoever searches.
+        self.reading = asyncio.Semaphore(1)
 
     async def after(self, head: GroupHead) -> None:
         """Return once the record of the group is another one. Raises StoreUnavailable, and whatever else ends
@@ -109,8 +112,8 @@ class Movements:
 
 
 async def follow(
-    core: Core, movements: Movements, group_id: str, after: Place | None
-) -> AsyncGenerator[Told, None]:
+    core: Core, movements: Movements, group_id: str, after: FollowedPlace | None
+) -> AsyncGenerator[FollowedChange, None]:
     """What a follower has not been told yet, then what changes, without end. The first comes at once, even if
     there is nothing to tell. Raises StoreUnavailable."""
     place, greeted = after, False
@@ -118,37 +121,41 @@ async def follow(
         heads = await core.store.heads([group_id])
         head = heads.get(group_id, GroupHead(group_id))
         if place is None or place.epoch != head.epoch or place.rev > head.rev:
-            place = Place(head.epoch, 0)
-            yield Told(place, place, reset=True, current=head.rev == 0)
+            place = FollowedPlace(head.epoch, 0)
+            yield FollowedChange(place, place, reset=True, current=head.rev == 0)
         elif place.rev == head.rev and greeted:
             await movements.after(head)
             continue
         elif place.rev == head.rev:
-            yield Told(place, place, current=True)
+            yield FollowedChange(place, place, current=True)
         greeted = True
         while place.rev < head.rev:
             before = place
-            async for told in _next(core, group_id, before):
+            async for told in _next(core, movements.reading, group_id, before):
                 yield told
                 place = told.place
             if place == before:  # the group was deleted meanwhile
                 break
 
 
-async def _next(core: Core, group_id: str, place: Place) -> AsyncGenerator[Told, None]:
+async def _next(
+    core: Core, reading: asyncio.Semaphore, group_id: str, place: FollowedPlace
+) -> AsyncGenerator[FollowedChange, None]:
     """The next page, in parts of which only the last leads behind all: one revision may have more than a
     follower's memory should hold. Facts and texts are read up to revisions of their own: the follower gets
     all, and goes on behind what is complete in both. Ends early when the group has another epoch."""
-    changes = await core.store.changes(group_id, place.rev, _FACTS)
+    async with reading:
+        changes = await core.store.changes(group_id, place.rev, _FACTS)
     if changes.head.epoch != place.epoch:
         return
     rev, uuid = place.rev, ""
     while rev == place.rev:
-        page = await core.store.text_changes(group_id, rev, _TEXTS, _BODY_BYTES, uuid)
+        async with reading:
+            page = await core.store.text_changes(group_id, rev, _TEXTS, _BODY_BYTES, uuid)
         if page.head.epoch != place.epoch:
             return
         rev, uuid = page.upto_rev, page.upto_uuid
-        yield Told(
+        yield FollowedChange(
             place,
             place,
             entities=page.entities,
@@ -156,7 +163,7 @@ async def _next(core: Core, group_id: str, place: Place) -> AsyncGenerator[Told,
             removed_entities=page.removed_entities,
             removed_episodes=page.removed_episodes,
         )
-    behind = Place(place.epoch, min(changes.upto_rev, rev))
+    behind = FollowedPlace(place.epoch, min(changes.upto_rev, rev))
     current = behind.rev == max(changes.head.rev, page.head.rev)
     facts = tuple(each.fact for each in changes.facts)
-    yield Told(place, behind, current=current, facts=facts, removed_facts=changes.removed)
+    yield FollowedChange(place, behind, current=current, facts=facts, removed_facts=changes.removed)

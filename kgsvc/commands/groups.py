@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kgsvc.access.scopes import current_caller, next_after, spans
 from kgsvc.commands.core import Core, page_token, parts_of, wrong_token
+from kgsvc.domain.model.fills import Reembedding
 from kgsvc.stores.protocol import GroupSize
 
 _READ_AT_ONCE = 20  # groups that are counted in one statement
 
 
-async def list_groups(core: Core, page_size: int, token: str | None) -> tuple[list[GroupSize], str | None]:
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """How much a group holds, the space of its vectors, and how far it is on its way to another one."""
+
+    size: GroupSize
+    space: str
+    reembedding: Reembedding | None
+
+
+async def list_groups(core: Core, page_size: int, token: str | None) -> tuple[list[ListedGroup], str | None]:
     """Up to `page_size` groups by their names, and the token of the next page. Raises InvalidArgument (not a
     token of this listing), StoreUnavailable."""
     after = "" if token is None else next_after(_after(token))
@@ -22,7 +34,19 @@ async def list_groups(core: Core, page_size: int, token: str | None) -> tuple[li
             found += some
             place = next_after(some[-1].group_id) if len(some) == wanted else end
     more = len(found) > page_size
-    return found[:page_size], page_token("groups", found[page_size - 1].group_id) if more else None
+    next_token = page_token("groups", found[page_size - 1].group_id) if more else None
+    return await listed(core, found[:page_size]), next_token
+
+
+async def listed(core: Core, sizes: list[GroupSize]) -> list[ListedGroup]:
+    """Groups of these sizes as listings show them. Raises StoreUnavailable."""
+    wanted = [each.group_id for each in sizes]
+    if not wanted:
+        return []
+    heads = await core.store.heads(wanted)
+    anew = {each.group_id: each for each in await core.store.reembeddings(wanted)}
+    spaces = {group_id: head.space for group_id, head in heads.items()}
+    return [ListedGroup(size, spaces.get(size.group_id, ""), anew.get(size.group_id)) for size in sizes]
 
 
 def _after(token: str) -> str:

@@ -116,8 +116,9 @@ class ItemAcceptor:
 
         Raises Conflict (a uuid known with other content, naming `items[i].uuid`; an idempotency key known
         with other input), InvalidArgument (the store cannot hold one of the items), Overloaded,
-        QuotaExceeded, StoreUnavailable.
+        QuotaExceeded, ReadOnly, StoreUnavailable.
         """
+        self._core.modes.require_writable()  # also amid a stream that began before
         cost = sum(len(item.body) for item in items) / ACCEPTED_CHARS
         batch = await offload(cost, self._batch, operation, group_id, items, idempotency_key)
         return await self._stored(batch)
@@ -132,8 +133,8 @@ class ItemAcceptor:
         each, in order.
 
         Those of one group are stored as one batch, in their order; if one of them cannot be, each as a batch
-        of its own. Besides Conflict and InvalidArgument a result may be Overloaded, QuotaExceeded and
-        StoreUnavailable: then it is unknown whether that item is stored.
+        of its own. Besides Conflict and InvalidArgument a result may be Overloaded, QuotaExceeded, ReadOnly
+        and StoreUnavailable: then it is unknown whether that item is stored.
         """
         places: dict[str, list[int]] = {}
         for place, (group_id, _) in enumerate(items):
@@ -229,7 +230,7 @@ class ItemAcceptor:
         self, operation: str, group_id: str, items: Sequence[ItemInput], key: str | None
     ) -> AcceptBatch:
         now_ms = self._core.clock.now_ms()
-        quotas = self._core.quotas
+        quotas, trace = self._core.quotas, self._core.metrics.tracer.carried()
         return AcceptBatch(
             group_id=group_id,
             items=tuple(
@@ -238,6 +239,7 @@ class ItemAcceptor:
                     item.previous,
                     item.request_id,
                     quotas.tokens_for(item.body),
+                    trace,
                 )
                 for item in items
             ),
@@ -247,6 +249,7 @@ class ItemAcceptor:
             idempotency_key=key,
             input_hash="" if key is None else input_hash(operation, group_id, items),
             dedup_window_ms=self._core.limits.dedup_window_ms,
+            receipt_window_ms=self._core.limits.receipt_window_ms,
             queue_items=self._core.limits.queue_items,
             allowances=allowances(quotas, current_caller.get().principal, group_id),
         )

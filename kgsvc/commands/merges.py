@@ -32,6 +32,7 @@ from kgsvc.pipeline.joining import Joining, mentions_of
 from kgsvc.pipeline.summaries import summarised
 
 OPERATION = "MergeEntityNodes"
+TOO_LATE = "was too long ago: what is needed to undo it is no longer kept"
 _UNKNOWN: Said = ((), ())
 
 
@@ -131,8 +132,7 @@ async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
 
 def too_late(field: str) -> Conflict:
     """What would undo it was collected."""
-    problem = "was too long ago: what is needed to undo it is no longer kept"
-    return Conflict(problem, [Violation(field, problem)])
+    return Conflict(TOO_LATE, [Violation(field, TOO_LATE)])
 
 
 async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
@@ -157,15 +157,21 @@ async def _as_it_went(core: Core, gone: Entity, system_ms: int) -> Entity:
 def _still_kept(view: NameView, record: MergeRecord, data: Mapping[str, Any]) -> Entity:
     """The entity that was kept. Raises Conflict when the merge can no longer be undone."""
     kept = view.by_uuid.get(record.kept_uuid)
-    problem = None
-    if kept is None:
-        problem = "the entity that stayed was deleted or merged itself"
-    elif record.merged_uuid in view.by_uuid:
-        problem = "the uuid of the merged entity is in use again"
-    elif name_key(own_name(kept, data)) in set(data["names"]) or any(
-        owner.uuid != kept.uuid for owner in view.by_key.values()
-    ):
-        problem = "a name of the merged entity belongs to another entity now"
+    problem = merge_stays(view, record, data)
     if kept is None or problem is not None:
         raise Conflict(str(problem), [Violation("merge_id", str(problem))])
     return kept
+
+
+def merge_stays(view: NameView, record: MergeRecord, data: Mapping[str, Any]) -> str | None:
+    """Why a merge can no longer be undone; None: it can. `view` has both entities, and the owners of the
+    names of the merged one."""
+    kept, names = view.by_uuid.get(record.kept_uuid), set(data["names"])
+    if kept is None:
+        return "the entity that stayed was deleted or merged itself"
+    if record.merged_uuid in view.by_uuid:
+        return "the uuid of the merged entity is in use again"
+    taken = any(key in names and owner.uuid != kept.uuid for key, owner in view.by_key.items())
+    if taken or name_key(own_name(kept, data)) in names:
+        return "a name of the merged entity belongs to another entity now"
+    return None

@@ -1,4 +1,4 @@
-"""Where results come from (spec 001): the entities they are about, the episodes and chunks that tell them."""
+"""Where results come from: the entities they are about, the episodes and chunks that tell them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GetRelation: all that is said between two entities, as one (spec 001, merging of edges by pair).
+"""GetRelation: all that is said between two entities, as one.
 
 A view of the facts, which stay what they are: it is worked out anew at each call.
 """

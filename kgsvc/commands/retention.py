@@ -1,5 +1,5 @@
-"""What a group's retention no longer keeps is erased, a part at a time, each with a receipt; what would undo
-old merges and splits, and the records of old builds, are collected."""
+"""What a group's retention no longer keeps is erased, a part at a time, each with a receipt; old receipts of
+items, what would undo old merges and splits, and the records of old builds are collected."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _LOOK_S = 1.0
 _PARTS = 1_000
 _HOUR_MS = 3_600_000
 _AT_ONCE = 50  # episodes, documents and facts of one erasure, so that each is over soon
+_RECEIPTS = 500  # that are looked at in one transaction
 _DOCUMENTS = 200  # that are looked at in one read
 _LAST = "\U0010ffff"
 _BODY_BYTES = 1 << 20  # of the episodes of one erasure
@@ -44,11 +45,14 @@ class RetentionJob:
         self._audit = audit
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. Nothing is begun while the service is read-only."""
         while True:
+            await self._core.modes.writable()
             await self._tried(self.erase())
             await asyncio.sleep(_PAUSE_S)
+            await self._core.modes.writable()
             await self._tried(self.collect())
+            await self._tried(self.collect_receipts())
 
     async def _tried(self, work: Awaitable[None]) -> None:
         try:
@@ -81,6 +85,13 @@ class RetentionJob:
             await self._core.store.remove_builds(group_id, before_ms)
             await _collect_records(self._core, group_id, before_ms)
 
+    async def collect_receipts(self) -> None:
+        """Remove those whose window is over (docs/ingestion.md). Raises StoreUnavailable."""
+        before_ms = self._core.clock.now_ms() - self._core.limits.receipt_window_ms
+        place: str | None = ""
+        while place is not None:
+            place = await self._core.store.remove_receipts(before_ms, place, _RECEIPTS)
+
     async def _group(self, group_id: str, policy: Retention) -> None:
         """One erasure after the other, until nothing is due."""
         began_ms = self._core.clock.now_ms()
@@ -88,6 +99,7 @@ class RetentionJob:
         what = ":".join("" if each is None else str(each) for each in horizons)
         due = await _due(self._core, group_id, *horizons)
         while any(due):
+            await self._core.modes.writable()
             erasure_id = self._core.new_id()
             asked_ms = self._core.clock.now_ms()  # of this part: other processes drop what is recent
             erasure = Erasure(erasure_id, group_id, ErasureKind.RETENTION, asked_ms, what)

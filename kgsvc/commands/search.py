@@ -20,7 +20,7 @@ _CHARACTER_BYTES = 4  # at most
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSearch:
     """What a caller of SearchGraph wants."""
 
     query: GraphQuery
@@ -28,7 +28,7 @@ class Wanted:
     provenance: bool = False
 
 
-class Reply(Protocol):
+class SearchReply(Protocol):
     """Where the parts of an answer go, one after the other."""
 
     @property
@@ -69,7 +69,7 @@ async def facts_provenance(core: Core, hits: Sequence[Hit], room: int) -> Proven
     return await provenance(core, ((hit.fact, hit.score) for hit in hits), Room(room))
 
 
-async def search_graph(core: Core, search: Engine, wanted: Wanted, reply: Reply) -> None:
+async def search_graph(core: Core, search: Engine, wanted: WantedSearch, reply: SearchReply) -> None:
     """SearchGraph. Raises NotFound, LimitExceeded, StoreUnavailable (see Engine.search)."""
     query, known_at_ms = wanted.query, wanted.query.filters.known_at_ms
     with timed(core):

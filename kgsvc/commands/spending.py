@@ -12,7 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from kgsvc.access.quotas import QuotaSettings, allowances
-from kgsvc.access.scopes import current_caller
+from kgsvc.access.scopes import ANYBODY, current_caller
 from kgsvc.domain.limits import Counted
 from kgsvc.domain.model.graph import Usage
 from kgsvc.models.protocol import Answerer, CrossEncoder, Question, Rated, Written
@@ -51,6 +51,14 @@ class Spending:
         finally:
             if limits and spent.tokens != wanted:
                 await self._store.spend(limits, spent.tokens - wanted, now_ms, within=False)
+
+    async def spent(self, group_id: str, usage: Usage) -> None:
+        """Count with a group's quota what was spent for it, beyond it too. Raises StoreUnavailable."""
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        every = allowances(self._quotas, ANYBODY, group_id)
+        limits = [each for each in every if each.counted is Counted.MODEL_TOKENS]
+        if limits and tokens:
+            await self._store.spend(limits, tokens, self._clock.now_ms(), within=False)
 
 
 class ChargedAnswerer(Answerer):

@@ -36,6 +36,7 @@ from kgsvc.pipeline.summaries import summarised
 from kgsvc.runtime import STATEMENTS, offload
 
 OPERATION = "SplitEntityNode"
+SPLIT_STAYS = "one of the two entities was deleted, or merged into another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,7 @@ async def undo_split(core: Core, group_id: str, split_id: str) -> Rejoined:
     view = await store.names(group_id, (), [record.kept_uuid, record.merged_uuid])
     entity, other = view.by_uuid.get(record.kept_uuid), view.by_uuid.get(record.merged_uuid)
     if entity is None or other is None:
-        problem = "one of the two entities was deleted, or merged into another"
-        raise Conflict(problem, [Violation("split_id", problem)])
+        raise Conflict(SPLIT_STAYS, [Violation("split_id", SPLIT_STAYS)])
     data: dict[str, Any] = json.loads(record.data)
     if is_collected(data):
         raise too_late("split_id")
@@ -155,7 +155,7 @@ def _check(wanted: SplitInput, hanging: Hanging) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _SplitNames:
     """By which names what was taken out is known. `keys` are new name keys, each with the one of the entity
     that it stands for ("": none); `moved` led to the entity before."""
 
@@ -165,7 +165,7 @@ class _Names:
 
 async def _names(
     core: Core, view: NameView, entity: Entity, other: Entity, owned: Collection[str], name: str | None
-) -> _Names:
+) -> _SplitNames:
     """Raises Conflict when a third entity owns the name."""
     key = name_key(name or entity.name)
     if key != name_key(entity.name):
@@ -173,11 +173,11 @@ async def _names(
         if owner is not None and owner.uuid != entity.uuid:
             problem = "belongs to another entity"
             raise Conflict("another entity of the group owns this name", [Violation("name", problem)])
-        return _Names({}, frozenset([key])) if owner else _Names({key: ""})
+        return _SplitNames({}, frozenset([key])) if owner else _SplitNames({key: ""})
     taken = await core.store.names(entity.group_id, namesakes_of(entity.name))
     marked = namesake(other.name, other.labels, entity, taken.by_key)
     base = min((each for each in owned if plain(each) == key), default="")
-    return _Names({name_key(marked): base})
+    return _SplitNames({name_key(marked): base})
 
 
 async def _taken_out(

@@ -10,7 +10,7 @@ import json
 import logging
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -100,11 +100,23 @@ class ActivityChanges(Protocol):
         """The version once it differs from `seen`, at the latest after `timeout_s`."""
 
 
-class Follower:
-    """Keeps the communities of every group up to date between builds (spec 003): entities new to a group join
-    the community of most of their neighbours. Names and summaries stay as the last build made them."""
+async def _at_once() -> None:
+    """Nothing holds it back."""
 
-    def __init__(self, store: CommunityStore, changes: ActivityChanges, clock: Clock) -> None:
+
+class Follower:
+    """Keeps the communities of every group up to date between builds, each time `may_begin` has returned:
+    entities new to a group join the community of most of their neighbours. Names and summaries stay as the
+    last build made them."""
+
+    def __init__(
+        self,
+        store: CommunityStore,
+        changes: ActivityChanges,
+        clock: Clock,
+        may_begin: Callable[[], Awaitable[None]] = _at_once,
+    ) -> None:
+        self._may_begin = may_begin
         self._store = store
         self._changes = changes
         self._clock = clock
@@ -112,6 +124,7 @@ class Follower:
     async def run(self) -> None:
         """Follow until cancelled."""
         while True:
+            await self._may_begin()
             seen = self._changes.version
             try:
                 await self.catch_up()

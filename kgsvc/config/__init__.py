@@ -5,7 +5,7 @@ KGSVC_SECTION_FIELD, the TOML file (table `section`, key `field`), the default. 
 dataclasses' fields: a new field is a new setting. A field with `repr=False` is a secret.
 """
 
-from kgsvc.config.reading import FILE_VARIABLE, KEYS, Key, Loaded, describe, load, read_ontology
+from kgsvc.config.reading import FILE_VARIABLE, KEYS, Loaded, SettingKey, describe, load, read_ontology
 from kgsvc.config.tree import (
     Client,
     ConfigError,
@@ -16,6 +16,7 @@ from kgsvc.config.tree import (
     StoreSettings,
     is_loopback,
     split_address,
+    split_origins,
 )
 
 __all__ = [
@@ -23,11 +24,11 @@ __all__ = [
     "KEYS",
     "Client",
     "ConfigError",
-    "Key",
     "Loaded",
     "Logging",
     "Models",
     "Server",
+    "SettingKey",
     "Settings",
     "StoreSettings",
     "describe",
@@ -35,4 +36,5 @@ __all__ = [
     "load",
     "read_ontology",
     "split_address",
+    "split_origins",
 ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kgsvc.config.tree import Address, ConfigError, Settings, split_address
+from kgsvc.config.tree import Address, ConfigError, Origins, Settings, split_address, split_origins
 from kgsvc.domain.limits import Fixed, Range
 from kgsvc.domain.model.extraction import DEFAULT, Ontology
 from kgsvc.ontology import OntologyError, read
@@ -23,13 +23,13 @@ FILE_VARIABLE = "KGSVC_CONFIG"
 # What a Kubernetes cluster sets for a service called kgsvc…, what clients read, what steers the tests.
 _FOREIGN = re.compile(
     r"KGSVC_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)"
-    r"|KGSVC_(SERVER|TOKEN|TLS_(CA|CERT|KEY|NAME))|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
+    r"|KGSVC_(REQUIRE|TEST)_\w+|KGSVC_NEO4J_CACHE"
 )
 _LINK = re.compile(r"(tcp|udp|sctp)://")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingKey:
     """One setting."""
 
     section: str
@@ -58,7 +58,7 @@ class Key:
         return "" if value is None else str(value)
 
 
-def _keys() -> Iterator[Key]:
+def _keys() -> Iterator[SettingKey]:
     sections = get_type_hints(Settings)
     for section in fields(Settings):
         kind = sections[section.name]
@@ -67,7 +67,7 @@ def _keys() -> Iterator[Key]:
             hint, rules = _parts(hints[each.name])
             if Fixed not in rules:
                 default = getattr(defaults, each.name)
-                yield Key(section.name, each.name, hint, rules, default, secret=not each.repr)
+                yield SettingKey(section.name, each.name, hint, rules, default, secret=not each.repr)
 
 
 def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -78,7 +78,7 @@ def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     return hint, ()
 
 
-KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
+KEYS: Mapping[str, SettingKey] = {key.name: key for key in _keys()}
 
 
 def describe(settings: Settings) -> list[tuple[str, str]]:
@@ -88,7 +88,7 @@ def describe(settings: Settings) -> list[tuple[str, str]]:
     ]
 
 
-def convert(key: Key, raw: object, textual: bool) -> Any:
+def convert(key: SettingKey, raw: object, textual: bool) -> Any:
     """The value as the field's type. Raises ValueError saying what it must be."""
     hint, optional = key.hint, False
     if get_origin(hint) in {Union, types.UnionType}:
@@ -116,7 +116,7 @@ def _boolean(raw: object, textual: bool) -> bool:
     raise ValueError("true or false")
 
 
-def _number(key: Key, hint: type, raw: object, textual: bool) -> int | float:
+def _number(key: SettingKey, hint: type, raw: object, textual: bool) -> int | float:
     rule = next((rule for rule in key.rules if isinstance(rule, Range)), Range())
     least = 1 if rule.least is None and hint is int else rule.least
     most = 2**53 if rule.most is None else rule.most
@@ -136,15 +136,18 @@ def _number(key: Key, hint: type, raw: object, textual: bool) -> int | float:
     return value
 
 
-def _text(key: Key, hint: type, raw: object) -> Any:
+def _text(key: SettingKey, hint: type, raw: object) -> Any:
     if isinstance(raw, Path) and hint is Path:
         return raw
     if not isinstance(raw, str) or "\x00" in raw:
         raise ValueError("text")
     address = next((rule for rule in key.rules if isinstance(rule, Address)), None)
-    may_be_empty = key.secret or (address is not None and address.optional)
+    origins = Origins in key.rules
+    may_be_empty = key.secret or origins or (address is not None and address.optional)
     if address is not None and raw:
         split_address(raw)
+    if origins:
+        split_origins(raw)
     if not raw and not may_be_empty:
         raise ValueError("not empty")
     return hint(raw)
@@ -165,7 +168,13 @@ def read_ontology(path: Path | None) -> Ontology:
         raise ConfigError(f"server.ontology_file: {path}: {error}") from error
 
 
-_VARIABLES = {key.variable: key for key in KEYS.values()} | {"KGSVC_TOKEN": KEYS["client.token"]}
+_CLIENT_FIELDS = ("server", "token", "tls_ca", "tls_cert", "tls_key", "tls_name")
+# The names that the clients for all languages read, too.
+_AS_CLIENTS = {f"KGSVC_{field.upper()}": KEYS[f"client.{field}"] for field in _CLIENT_FIELDS}
+_VARIABLES = {key.variable: key for key in KEYS.values()} | _AS_CLIENTS
+# Variables that name a file with a secret, as containers get theirs; by them the variable of the secret.
+_FILES = {f"{name}_FILE": name for name, key in _VARIABLES.items() if key.secret}
+_SECRET_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +195,7 @@ def load(
     Raises ConfigError naming every unknown key and every bad value. Does not verify().
     """
     environ = os.environ if environ is None else environ
-    reader = _Reader()
+    reader = _SettingsReader()
     named = file or (Path(environ[FILE_VARIABLE]) if environ.get(FILE_VARIABLE) else None)
     if named is not None:
         reader.read_file(named)
@@ -197,7 +206,7 @@ def load(
     return reader.finish()
 
 
-class _Reader:
+class _SettingsReader:
     """Collects values, later ones over earlier ones, and problems."""
 
     def __init__(self) -> None:
@@ -235,10 +244,32 @@ class _Reader:
                 continue
             if name in _VARIABLES:
                 self.take(_VARIABLES[name], text, "environment", name)
+            elif name in _FILES and text:
+                self._secret_of(name, Path(text), environ)
+            elif name in _FILES:
+                continue
             elif not _FOREIGN.fullmatch(name) and not _LINK.match(text):
                 self._unknown(f"variable {name}", name, _VARIABLES, "known are KGSVC_SECTION_FIELD")
 
-    def take(self, key: Key, raw: object, origin: str, called: str) -> None:
+    def _secret_of(self, name: str, path: Path, environ: Mapping[str, str]) -> None:
+        """The secret in a file, without the line end that editors leave."""
+        if environ.get(_FILES[name]):
+            self._problems.append(f"{name}: {_FILES[name]} is set, too; which one counts?")
+            return
+        try:
+            with path.open("rb") as file:
+                found = file.read(_SECRET_BYTES + 1)
+            text = found.decode().removesuffix("\n").removesuffix("\r")
+        except OSError as error:
+            self._problems.append(f"{name}: {path} cannot be read: {error.strerror}")
+        except UnicodeDecodeError:
+            self._problems.append(f"{name}: {path} is not UTF-8")
+        else:
+            if len(found) > _SECRET_BYTES or not text:
+                self._problems.append(f"{name}: {path} must hold a secret, up to {_SECRET_BYTES} bytes")
+            self.take(_VARIABLES[_FILES[name]], text, "environment", name)
+
+    def take(self, key: SettingKey, raw: object, origin: str, called: str) -> None:
         try:
             self._values[key.name] = convert(key, raw, textual=origin == "environment")
             self._origins[key.name] = origin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from kgsvc.domain.errors import KgError
 from kgsvc.domain.limits import FROM_ZERO, Limits, Range
 from kgsvc.jobs.dispatcher import QueueSettings
 from kgsvc.models.openai.settings import ChatModel, EmbeddingModel, Endpoint
+from kgsvc.observability.settings import Tracing
 from kgsvc.search.settings import SearchSettings
 
 
@@ -43,11 +45,27 @@ def is_loopback(address: str) -> bool:
         return host == "localhost"
 
 
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?")
+
+
+def split_origins(text: str) -> tuple[str, ...]:
+    """The origins in a text, blanks between them, as browsers write them. Raises ValueError saying what they
+    must be."""
+    found = tuple(text.split())
+    if not all(_ORIGIN.fullmatch(each) for each in found):
+        raise ValueError("origins such as https://app.example or http://localhost:3000, blanks between them")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Marks a text that must be HOST:PORT, or may be empty where it is `optional`."""
 
     optional: bool = False
+
+
+class Origins:
+    """Marks a text that holds origins of pages, or may be empty."""
 
 
 class ConfigError(KgError):
@@ -61,13 +79,16 @@ class Server:
     listen: Annotated[str, Address()] = "127.0.0.1:50051"  # port 0: any free one
     # The contract as JSON over HTTP, and gRPC-Web; empty: none.
     http_listen: Annotated[str, Address(optional=True)] = ""
+    http_origins: Annotated[str, Origins] = ""  # whose pages may read answers there; empty: none but its own
     metrics_listen: Annotated[str, Address(optional=True)] = "127.0.0.1:9464"  # Prometheus; empty: none
+    health_listen: Annotated[str, Address(optional=True)] = ""  # grpc.health.v1 of workers; empty: none
     metrics_groups: Annotated[int, FROM_ZERO] = (
         50  # groups with a metric label of their own; others share one
     )
     role: Literal["api", "worker", "all"] = "all"
-    # That serve as one. With role all, the larger half answers calls and the others ingest.
-    processes: Annotated[int, Range(1, 256)] = 1
+    # That serve as one. With role all, the larger half answers calls and the others ingest. 0: as many as
+    # suit the machine (kgsvc.processes.suited).
+    processes: Annotated[int, Range(0, 256)] = 0
     grace_s: Annotated[float, FROM_ZERO] = 20.0  # for running calls at shutdown
     tls_cert: Path | None = None  # PEM files; both or none
     tls_key: Path | None = None
@@ -107,6 +128,7 @@ class Logging:
     """What is logged, as JSON lines on standard error. Never message bodies, fact texts or credentials."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
+    hash_groups: bool = False  # call groups as metrics do
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +162,7 @@ class Settings:
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     documents: Chunking = field(default_factory=Chunking)
     logging: Logging = field(default_factory=Logging)
+    tracing: Tracing = field(default_factory=Tracing)
     client: Client = field(default_factory=Client)
     access: AccessSettings = field(default_factory=AccessSettings)
     quotas: QuotaSettings = field(default_factory=QuotaSettings)
@@ -198,11 +221,24 @@ def _server_problems(server: Server) -> Iterator[str]:
         path = getattr(server, name)
         if path is not None and not path.is_file():
             yield f"server.{name}: there is no file {path}"
-    if server.metrics_listen and not server.insecure and not is_loopback(server.metrics_listen):
-        yield (
-            f"server.metrics_listen is {server.metrics_listen}, which other machines reach without TLS:"
-            " set server.insecure = true if something else protects it"
-        )
+    if server.tls_cert is not None and server.tls_key is not None:
+        yield from _certificate_problems(server.tls_cert, server.tls_key)
+    for name, listen in (("metrics_listen", server.metrics_listen), ("health_listen", server.health_listen)):
+        if listen and not server.insecure and not is_loopback(listen):
+            yield (
+                f"server.{name} is {listen}, which other machines reach without TLS:"
+                " set server.insecure = true if something else protects it"
+            )
+
+
+def _certificate_problems(cert: Path, key: Path) -> Iterator[str]:
+    if not (cert.is_file() and key.is_file()):
+        return  # told already
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except OSError as error:  # what ssl finds wrong, too
+        why = "PEM files of a certificate and its own key, without a password"
+        yield f"server.tls_cert, server.tls_key: {cert} and {key} must be {why} ({error})"
 
 
 def _access_problems(server: Server, access: AccessSettings) -> Iterator[str]:
@@ -255,6 +291,7 @@ def _limit_problems(limits: Limits) -> Iterator[str]:
         ("body_bytes", "payload_bytes"),
         ("attributes_bytes", "payload_bytes"),
         ("max_facts_default", "max_facts_bound"),
+        ("dedup_window_ms", "receipt_window_ms"),
     ):
         if getattr(limits, smaller) > getattr(limits, larger):
             yield f"limits.{smaller} must not be above limits.{larger}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Literal, Protocol
 
-from kgsvc.documents.outline import Block
+from kgsvc.documents.outline import UncutBlock
 from kgsvc.documents.tokens import Window, count_tokens
 from kgsvc.domain.limits import FROM_ZERO, Range
 
@@ -28,7 +28,7 @@ _HEADINGS = 4
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How documents are cut (spec 001, step 1). Raises ValueError: sizes that no window can have.
+    """How documents are cut. Raises ValueError: sizes that no window can have.
 
     `token_size` is the most tokens of a chunk, `overlap` how many of them the chunk before has too.
     "exact" cuts after every `token_size - overlap` tokens; "near" goes back to the end of a paragraph, a
@@ -119,7 +119,7 @@ class Cutter:
         self.most = chunking.most
 
     def exact(self) -> Iterator[Cut]:
-        """A cut for every step, moved to the edge of a character where a token ends inside one (spec 001)."""
+        """A cut for every step, moved to the edge of a character where a token ends inside one."""
         first, own = 0, 0
         self._window.reach_token(self._size)
         while not self._window.is_end(self._window.offset_of(first)):
@@ -240,7 +240,7 @@ class Cutter:
                 return end
         return self._window.whole(limit)
 
-    def _beside(self, block: Block, own: int, low: int, limit: int) -> int:
+    def _beside(self, block: UncutBlock, own: int, low: int, limit: int) -> int:
         """Where to stop instead of inside of a block: behind or before it, else behind one of its lines."""
         if block.end is not None and block.end <= limit:
             return block.end
@@ -258,7 +258,7 @@ class Cutter:
             end = heading.start
         return end
 
-    def _fits(self, block: Block) -> bool:
+    def _fits(self, block: UncutBlock) -> bool:
         if block.end is None:
             return False
         return self._window.token_at(block.end) - self._window.token_at(block.start) <= self._size

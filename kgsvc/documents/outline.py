@@ -27,7 +27,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class UncutBlock:
     """The lines of a code fence or a table, as half-open offsets; `end` is None until it is known."""
 
     start: int
@@ -46,7 +46,7 @@ class Outline:
         self._before: list[tuple[int, str]] = [(0, ""), (0, "")]  # the last two lines
         self._fence = ""
         self._block: int | None = None  # where the open block began
-        self._blocks: deque[Block] = deque()
+        self._blocks: deque[UncutBlock] = deque()
         self._headings: deque[Heading] = deque()
         self._path: list[Heading] = []
 
@@ -80,15 +80,15 @@ class Outline:
         """The headings that begin from `start` on and before `end`, of those that no chunk is below yet."""
         return [each for each in self._headings if start <= each.start < end]
 
-    def block_around(self, offset: int) -> Block | None:
+    def block_around(self, offset: int) -> UncutBlock | None:
         """The code fence or table that a cut at `offset` would cut."""
         if self._block is not None and self._block < offset:
-            return Block(self._block, None)
+            return UncutBlock(self._block, None)
         at = bisect_left(self._blocks, offset, key=lambda each: each.start) - 1
         found = self._blocks[at] if at >= 0 else None
         return found if found and found.end is not None and offset < found.end else None
 
-    def block_at(self, offset: int) -> Block | None:
+    def block_at(self, offset: int) -> UncutBlock | None:
         """The code fence or table that begins at `offset`, if its end is known."""
         at = bisect_left(self._blocks, offset, key=lambda each: each.start)
         found = self._blocks[at] if at < len(self._blocks) else None
@@ -131,7 +131,7 @@ class Outline:
 
     def _close_block(self, end: int) -> None:
         if self._block is not None:
-            self._blocks.append(Block(self._block, end))
+            self._blocks.append(UncutBlock(self._block, end))
         self._block = None
 
     def _note_heading(self, start: int, line: str) -> None:

@@ -39,7 +39,7 @@ class OldChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _NewPart:
     """A part of the new text: `chunk` is the old chunk whose own part it is, None where it is other text."""
 
     start: int
@@ -64,17 +64,17 @@ def resplit(old: Sequence[OldChunk], text: str, chunking: Chunking, pages: Seque
     return chunks
 
 
-def _parts(old: Sequence[OldChunk], text: str, most: int) -> Iterator[_Part]:
+def _parts(old: Sequence[OldChunk], text: str, most: int) -> Iterator[_NewPart]:
     """The new text as parts that stand in an old chunk, and what lies between them."""
     done = 0
     for start, number in Occurrences([*_usable(old, most)], text):
         if done < start:
-            yield _Part(done, start, None)
+            yield _NewPart(done, start, None)
         done = start + len(old[number].own)
-        yield _Part(start, done, old[number])
-        yield from (_Part(done, done, each) for each in _without_own(old, number + 1, text, done))
+        yield _NewPart(start, done, old[number])
+        yield from (_NewPart(done, done, each) for each in _without_own(old, number + 1, text, done))
     if done < len(text):
-        yield _Part(done, len(text), None)
+        yield _NewPart(done, len(text), None)
 
 
 def _usable(old: Sequence[OldChunk], most: int) -> Iterator[str]:
@@ -95,19 +95,19 @@ def _without_own(old: Sequence[OldChunk], number: int, text: str, place: int) ->
     return found if number < len(old) or place == len(text) else []
 
 
-def _joined(parts: Iterator[_Part], text: str, chunking: Chunking, most: int) -> list[_Part]:
+def _joined(parts: Iterator[_NewPart], text: str, chunking: Chunking, most: int) -> list[_NewPart]:
     """Put little that is new into the chunk behind or before it, and what is new at the end into the last."""
     little = max(chunking.overlap, chunking.token_size // _LITTLE)
 
-    def both(first: _Part, last: _Part, room: int) -> list[_Part]:
+    def both(first: _NewPart, last: _NewPart, room: int) -> list[_NewPart]:
         """The two as one new part, if that has at most `room` tokens."""
         fits = _is_within(text[first.start : last.end], room - chunking.overlap)
-        return [_Part(first.start, last.end, None)] if fits else []
+        return [_NewPart(first.start, last.end, None)] if fits else []
 
-    def is_little(part: _Part) -> bool:
+    def is_little(part: _NewPart) -> bool:
         return part.chunk is None and _is_within(text[part.start : part.end], little)
 
-    joined: list[_Part] = []
+    joined: list[_NewPart] = []
     for part in parts:
         if joined and is_little(joined[-1]):
             if behind := both(joined[-1], part, most):
@@ -126,7 +126,7 @@ def _is_within(text: str, tokens: int) -> bool:
     return len(text) <= tokens * 128 and count_tokens(text) <= tokens
 
 
-def _cuts(part: _Part, text: str, cutter: Cutter) -> Iterator[Cut]:
+def _cuts(part: _NewPart, text: str, cutter: Cutter) -> Iterator[Cut]:
     if part.chunk and (kept := _kept(part, part.chunk, text, cutter)):
         yield kept
         return
@@ -137,7 +137,7 @@ def _cuts(part: _Part, text: str, cutter: Cutter) -> Iterator[Cut]:
         own = cut.end
 
 
-def _kept(part: _Part, chunk: OldChunk, text: str, cutter: Cutter) -> Cut | None:
+def _kept(part: _NewPart, chunk: OldChunk, text: str, cutter: Cutter) -> Cut | None:
     """The old chunk at its new place, with the overlap of that place; None if it is too large with that."""
     usual = cutter.overlap_start(part.start)
     start = part.start - len(chunk.overlap)

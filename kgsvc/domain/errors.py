@@ -1,15 +1,18 @@
 """The error tree of the service.
 
 KgError
-├── OperationError                what an operation decides; answered in the envelope (spec 004 §3.2)
+├── OperationError                what an operation decides; answered in the envelope
 │   ├── InvalidArgument           INVALID_ARGUMENT, names every offending field
-│   ├── LimitExceeded             LIMIT_EXCEEDED (spec 004 §12)
+│   ├── LimitExceeded             LIMIT_EXCEEDED
 │   ├── NotFound                  NOT_FOUND
 │   └── Conflict                  CONFLICT
 ├── ServiceError                  what happens around an operation; always a gRPC status
 │   ├── StoreUnavailable          the store cannot be reached, or did not answer in time
+│   │   └── WriteNotSeen          no copy of the store has what the caller's token names yet
+│   ├── BadToken                  the caller's consistency token is none
 │   ├── EmbedderUnavailable       what is written cannot be embedded at the moment
 │   ├── AnswererUnavailable       no model answers a question at the moment
+│   ├── ReadOnly                  READ_ONLY: an operator has switched writes off
 │   ├── Overloaded                a bounded queue is full; try again after `retry_after_ms`
 │   │   └── QuotaExceeded         QUOTA_EXCEEDED: a token or a group has used up what it may
 │   └── AccessDenied              the caller may not
@@ -17,6 +20,7 @@ KgError
 │       └── PermissionDenied      PERMISSION_DENIED: the credential does not reach so far
 ├── StepError                     a pipeline step failed for one item; retried, then parked
 │   ├── ModelUnavailable          rate limit, timeout, connection: nothing wrong with the item
+│   │   └── ModelOff              an operator has switched models off: the item waits, without an attempt
 │   ├── ModelOutputInvalid        the model's answer fits no schema, limit or reference
 │   └── StoreRefused              the engine refuses this write, and would again
 ├── LeaseLost                     another process owns the group now (fencing)
@@ -45,7 +49,7 @@ class KgError(Exception):
 
 
 class OperationError(KgError):
-    """An operation's own negative answer (spec 004 §3.2)."""
+    """An operation's own negative answer."""
 
     error_code = "ERROR"
 
@@ -56,7 +60,7 @@ class OperationError(KgError):
 
 
 class InvalidArgument(OperationError):
-    """The input breaks the schema (spec 004 §12)."""
+    """The input breaks the schema."""
 
     error_code = "INVALID_ARGUMENT"
 
@@ -67,7 +71,7 @@ class InvalidArgument(OperationError):
 
 
 class LimitExceeded(OperationError):
-    """A cap of spec 004 §12 is exceeded; nothing was stored, nothing truncated."""
+    """A limit is exceeded; nothing was stored, nothing truncated."""
 
     error_code = "LIMIT_EXCEEDED"
 
@@ -92,6 +96,14 @@ class StoreUnavailable(ServiceError):
     """The store cannot be reached, or did not answer before the deadline."""
 
 
+class WriteNotSeen(StoreUnavailable):
+    """No copy of the store came, in time, to what the caller's consistency token names."""
+
+
+class BadToken(ServiceError):
+    """What the caller gave is no consistency token. The text says why and does not quote it."""
+
+
 class EmbedderUnavailable(ServiceError):
     """A text that a caller writes cannot be embedded; nothing was written."""
 
@@ -102,6 +114,13 @@ class AnswererUnavailable(ServiceError):
     def __init__(self, message: str, retry_after_ms: int | None = None) -> None:
         super().__init__(message)
         self.retry_after_ms = retry_after_ms
+
+
+class ReadOnly(ServiceError):
+    """An operator has switched the service to read-only: it takes no writes until that is switched off."""
+
+    def __init__(self) -> None:
+        super().__init__("the service is in the mode read-only: it takes no writes until an operator ends it")
 
 
 class Overloaded(ServiceError):
@@ -147,6 +166,13 @@ class ModelUnavailable(StepError):
     def __init__(self, message: str, retry_after_ms: int | None = None) -> None:
         super().__init__(message)
         self.retry_after_ms = retry_after_ms
+
+
+class ModelOff(ModelUnavailable):
+    """An operator has switched the model servers off: this one was not called."""
+
+    def __init__(self) -> None:
+        super().__init__("the service is in the mode model-off: no model is called until an operator ends it")
 
 
 class ModelOutputInvalid(StepError):

@@ -1,4 +1,4 @@
-"""The bounds of the service (spec 004 §12 and §18), how a setting says what it may be, and quotas.
+"""The bounds of the service, how a setting says what it may be, and quotas.
 
 A quota is how much a token or a group may bring in, counted in the store so that processes share it. What is
 counted stands under a counter: a subject (a group or a token), what is counted, and the day in UTC (0 for
@@ -39,7 +39,10 @@ class Limits:
     payload_bytes: int = 4 * MIB  # S
     items_per_call: int = 256  # M
     attempts_per_step: Annotated[int, Range(1, 1_000)] = 5  # N
-    dedup_window_ms: int = 24 * 3600 * 1000  # W
+    dedup_window_ms: int = DAY_MS  # W
+    receipt_window_ms: int = (
+        30 * DAY_MS
+    )  # receipts are kept so long, at least W; then they go (docs/ingestion.md)
     group_id: int = 128
     uuid: Annotated[int, Fixed] = 128
     idempotency_key: Annotated[int, Fixed] = 256
@@ -68,6 +71,7 @@ class Limits:
     edges_per_extraction: Annotated[int, Fixed] = 400
     queue_items: int = 1_000_000  # unfinished items in the store before accepting is refused
     stream_inflight_bytes: Annotated[int, Fixed] = 8 * MIB
+    import_bytes: int = 16 * 1024 * MIB  # of the files of ImportGroup that are here at a time
 
 
 _BYTES_RETRY_MS = 3_600_000  # no time frees bytes, deleting does: ask again after this

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceError, StepError
+from kgsvc.domain.errors import KgError, LeaseLost, ModelOff, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.model.communities import BuildLease, BuildWork
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
+from kgsvc.jobs.dispatcher import (
+    LeasedWork,
+    Offer,
+    QueueSettings,
+    RetryPolicy,
+    always,
+    step_error,
+    without_text,
+)
 from kgsvc.runtime import Clock
 from kgsvc.stores.community_protocol import BuildStore
 
@@ -23,10 +32,15 @@ class BuildHandler(Protocol):
 
 
 def build_work(
-    store: BuildStore, handler: BuildHandler, retry: RetryPolicy, settings: QueueSettings, clock: Clock
+    store: BuildStore,
+    handler: BuildHandler,
+    retry: RetryPolicy,
+    settings: QueueSettings,
+    clock: Clock,
+    may_begin: Callable[[], bool] = always,
 ) -> LeasedWork[BuildLease]:
     """Builds that are not over. What fails is put off, or ends after its last attempt."""
-    attempts = settings.attempts_per_step
+    attempts = _Attempts(store, handler, retry, clock, settings.attempts_per_step)
 
     async def offers(now_ms: int, limit: int) -> list[Offer]:
         return [
@@ -43,32 +57,6 @@ def build_work(
     async def claim(builds: Sequence[BuildWork], owner_id: str, now_ms: int) -> list[BuildLease | None]:
         return [await store.claim_build(build, owner_id, now_ms) for build in builds]
 
-    async def serve(lease: BuildLease, _make_room: Callable[[], bool]) -> bool:
-        if lease.attempt > attempts:
-            await fail(lease, StepError(f"the process died {attempts} times while it worked on this build"))
-            return False
-        try:
-            await handler.build(lease)
-        except (LeaseLost, ServiceError):
-            raise
-        except Exception as error:
-            if not isinstance(error, StepError):
-                log.error("a build failed", exc_info=without_text(error), extra=_named(lease))
-            await fail(lease, step_error(error))
-        return False
-
-    async def fail(lease: BuildLease, error: StepError) -> None:
-        now_ms = clock.now_ms()
-        asked = error.retry_after_ms if isinstance(error, ModelUnavailable) else None
-        over = lease.attempt >= attempts
-        next_ms = None if over else now_ms + retry.delay_ms(lease.attempt, asked)
-        reason = str(error) or type(error).__name__
-        log.warning("an attempt to build communities failed", extra={**_named(lease), "reason": reason})
-        try:
-            await store.fail_build(lease, reason, now_ms, next_ms)
-        except KgError as lost:
-            log.warning("a failed build cannot be recorded: %s", type(lost).__name__, extra=_named(lease))
-
     return LeasedWork(
         name="builds of communities",
         key="build_id",
@@ -82,8 +70,48 @@ def build_work(
         claim=claim,
         renew=renew,
         release=store.release_build,
-        serve=serve,
+        serve=attempts.serve,
+        may_begin=may_begin,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempts:
+    """Attempts at builds, a bounded number each."""
+
+    store: BuildStore
+    handler: BuildHandler
+    retry: RetryPolicy
+    clock: Clock
+    most: int
+
+    async def serve(self, lease: BuildLease, _make_room: Callable[[], bool]) -> bool:
+        """One attempt. Raises LeaseLost, ServiceError, ModelOff: it was none."""
+        if lease.attempt > self.most:
+            died = f"the process died {self.most} times while it worked on this build"
+            await self._fail(lease, StepError(died))
+            return False
+        try:
+            await self.handler.build(lease)
+        except (LeaseLost, ServiceError, ModelOff):
+            raise
+        except Exception as error:
+            if not isinstance(error, StepError):
+                log.error("a build failed", exc_info=without_text(error), extra=_named(lease))
+            await self._fail(lease, step_error(error))
+        return False
+
+    async def _fail(self, lease: BuildLease, error: StepError) -> None:
+        now_ms = self.clock.now_ms()
+        asked = error.retry_after_ms if isinstance(error, ModelUnavailable) else None
+        over = lease.attempt >= self.most
+        next_ms = None if over else now_ms + self.retry.delay_ms(lease.attempt, asked)
+        reason = str(error) or type(error).__name__
+        log.warning("an attempt to build communities failed", extra={**_named(lease), "reason": reason})
+        try:
+            await self.store.fail_build(lease, reason, now_ms, next_ms)
+        except KgError as lost:
+            log.warning("a failed build cannot be recorded: %s", type(lost).__name__, extra=_named(lease))
 
 
 def _named(lease: BuildLease) -> dict[str, str]:

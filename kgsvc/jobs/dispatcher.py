@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
-from kgsvc.domain.errors import KgError, LeaseLost, ModelUnavailable, ServiceError, StepError
+from kgsvc.domain.errors import KgError, LeaseLost, ModelOff, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.limits import FROM_ZERO, Fixed
 from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Transition
 from kgsvc.runtime import Clock
@@ -21,7 +21,13 @@ from kgsvc.stores.intake_protocol import IntakeStore
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
+_PUT_BACK_MS = 1_000
 L = TypeVar("L")  # a lease
+
+
+def always() -> bool:
+    """Work that nothing holds back."""
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class LeasedWork(Generic[L]):
     # Does the work, or a part of it once the function given says that other work waits; whether the lease is
     # released already. Raises LeaseLost, ServiceError: the work is put down for a moment.
     serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
+    may_begin: Callable[[], bool] = always  # whether a mode holds it back; what has begun is finished
 
 
 class RetryPolicy:
@@ -91,8 +98,11 @@ class RetryPolicy:
         return max(drawn, min(asked_ms or 0, settings.backoff_cap_ms))
 
     def after(self, failure: FailedItem, now_ms: int) -> Transition:
-        """The failure substate with its next attempt, or PARKED with the reason."""
+        """The failure substate with its next attempt, or PARKED with the reason. A model that is switched off
+        costs no attempt: the item is ACCEPTED again, with what is known of it so far."""
         item, step, error = failure.item, failure.step, failure.error
+        if isinstance(error, ModelOff):
+            return _put_back(failure, now_ms)
         attempt = item.attempts.get(step.value, 0) + 1
         parked = attempt >= self._settings.attempts_per_step
         asked = error.retry_after_ms if isinstance(error, ModelUnavailable) else None
@@ -118,10 +128,24 @@ class RetryPolicy:
         return Transition(item.episode.uuid, ItemState.PARKED, now_ms, reason=reason, keep_stage=True)
 
 
+def _put_back(failure: FailedItem, now_ms: int) -> Transition:
+    return Transition(
+        uuid=failure.item.episode.uuid,
+        state=ItemState.ACCEPTED,
+        now_ms=now_ms,
+        next_ms=now_ms + _PUT_BACK_MS,
+        stage=failure.stage,
+        keep_stage=failure.stage is None,
+        usage=failure.error.usage if failure.usage is None else failure.usage,
+    )
+
+
 class ActivityWatch:
-    """Counts changes of the queue: this process's own at once (`poke`), others' by one poll per process."""
+    """Counts changes of the queue: this process's own at once (`poke`), others' when they tell of them
+    (`heard`), else by one poll per process."""
 
     def __init__(self, store: IntakeStore, poll_s: float, rng: random.Random) -> None:
+        self.tell: Callable[[], None] = lambda: None  # other processes of a change in this one
         self._store = store
         self._poll_s = poll_s
         self._rng = rng
@@ -135,6 +159,11 @@ class ActivityWatch:
 
     def poke(self) -> None:
         """Something changed in this process."""
+        self.heard()
+        self.tell()
+
+    def heard(self) -> None:
+        """Something changed in another process."""
         self._version += 1
         self._changed.set()
         self._changed = asyncio.Event()
@@ -159,7 +188,7 @@ class ActivityWatch:
                 log.warning("cannot look for changes: %s", type(error).__name__)
                 now = last if last is not None else 0
             if last is not None and now != last:
-                self.poke()
+                self.heard()
             last = now
             await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
 
@@ -247,6 +276,9 @@ class Dispatcher(Generic[L]):
     async def _look(self) -> float:
         """Claim what may be claimed; how long to wait before the next look, in seconds."""
         kind = self._kind
+        if not kind.may_begin():
+            self._others_wait = False
+            return kind.idle_s
         try:
             offers = await kind.offers(self._clock.now_ms(), kind.limit)
             waiting = [offer for offer in offers if offer.key not in self._held]
@@ -290,14 +322,14 @@ class Dispatcher(Generic[L]):
         return offer.owner_id == self._owner_id or self._lapses.may_claim(offer)
 
     async def _serve(self, offer: Offer, lease: L) -> None:
-        turn = 0
+        kind, turn = self._kind, 0
 
         def make_room() -> bool:
             nonlocal turn
             turn += 1
-            return self._draining or (turn > self._settings.batches_a_turn and self._others_wait)
+            held_back = self._draining or not kind.may_begin()
+            return held_back or (turn > self._settings.batches_a_turn and self._others_wait)
 
-        kind = self._kind
         named = {"group_id": offer.group_id, kind.key: offer.key}
         released = False
         try:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from kgsvc.domain.errors import KgError, LeaseLost, ServiceError, StepError
+from kgsvc.domain.errors import KgError, LeaseLost, ModelOff, ServiceError, StepError
 from kgsvc.domain.model.delta import StaleItems
 from kgsvc.domain.model.items import (
     CRASH,
@@ -22,7 +22,15 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Step,
 )
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, QueueSettings, RetryPolicy, step_error, without_text
+from kgsvc.jobs.dispatcher import (
+    LeasedWork,
+    Offer,
+    QueueSettings,
+    RetryPolicy,
+    always,
+    step_error,
+    without_text,
+)
 from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import QueueStore
 
@@ -74,7 +82,7 @@ class Observer(Protocol):
         """An item was parked."""
 
 
-class Starts:
+class BatchStarts:
     """Shared by the runners of a process. Used on one event loop; only `begin` and `alone` wait."""
 
     def __init__(self) -> None:
@@ -159,7 +167,7 @@ class GroupJobs(Generic[P]):
     retry: RetryPolicy
     settings: QueueSettings
     clock: Clock
-    starts: Starts = field(default_factory=Starts)
+    starts: BatchStarts = field(default_factory=BatchStarts)
     # Groups whose lease a commit under way gives up: it may be gone before the commit's answer is here.
     giving_up: set[str] = field(default_factory=set)
 
@@ -175,7 +183,7 @@ class _Begun(Generic[P]):
     alone: bool
     nbytes: int
 
-    def ended(self, starts: Starts) -> None:
+    def ended(self, starts: BatchStarts) -> None:
         """It is committed, failed or given up."""
         starts.ended(alone=self.alone, nbytes=self.nbytes)
 
@@ -345,12 +353,14 @@ class GroupRunner(Generic[P]):
         transitions = [self._jobs.retry.after(failure, now_ms) for failure in failures]
         await self._jobs.store.save_transitions(self._lease, transitions)
         for failure, transition in zip(failures, transitions, strict=True):
+            if isinstance(failure.error, ModelOff):
+                continue  # no attempt
             self._jobs.observer.failed(failure, transition.attempts)
             if transition.state is ItemState.PARKED:
                 self._jobs.observer.parked(failure.item, transition.reason or "")
 
 
-def group_work(jobs: GroupJobs[P]) -> LeasedWork[Claimed]:
+def group_work(jobs: GroupJobs[P], may_begin: Callable[[], bool] = always) -> LeasedWork[Claimed]:
     """Groups with due items, the least recently served first; many are claimed together."""
     store, settings = jobs.store, jobs.settings
 
@@ -394,4 +404,5 @@ def group_work(jobs: GroupJobs[P]) -> LeasedWork[Claimed]:
         renew=renew,
         release=lambda claimed, _now_ms: store.release(claimed.lease),
         serve=serve,
+        may_begin=may_begin,
     )

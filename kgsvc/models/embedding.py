@@ -1,4 +1,4 @@
-"""Vectors of texts (spec 004 §8): the recent ones are kept; without a model, words are hashed to numbers."""
+"""Vectors of texts: the recent ones are kept; without a model, words are hashed to numbers."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -14,6 +15,7 @@ from kgsvc.domain.model.extraction import Extraction, ExtractionRequest
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.resolution.decisions import ResolutionRequest, Resolutions
+from kgsvc.tracing import NOT_TRACED, ModelSpan
 
 Vectors = NDArray[np.float32]
 
@@ -44,6 +46,9 @@ class Meter(Protocol):
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """An answered call, those with unusable answers included; group_id "": of no group."""
+
+    def calling(self, kind: str, model: str) -> AbstractContextManager[ModelSpan]:
+        """Around a request; see Tracer.model_call."""
 
     def trouble(self, operation: str, kind: str) -> None:
         """An answer that could not be used as it was, or a request refused; kinds: Trouble."""
@@ -84,6 +89,10 @@ class Unmetered:
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """Nothing."""
 
+    def calling(self, kind: str, model: str) -> AbstractContextManager[ModelSpan]:
+        """Nothing."""
+        return NOT_TRACED.model_call(kind, model)
+
     def trouble(self, operation: str, kind: str) -> None:
         """Nothing."""
 
@@ -98,7 +107,7 @@ class Extracted:
 
 
 class Extractor(Model, Protocol):
-    """Turns episodes into extractions (spec 004 §7)."""
+    """Turns episodes into extractions."""
 
     @property
     def name(self) -> str:
@@ -146,7 +155,7 @@ class Gist:
 
 
 class Summariser(Model, Protocol):
-    """Makes one summary of two, for communities of entities (spec 002)."""
+    """Makes one summary of two, for communities of entities."""
 
     async def combine(self, group_id: str, first: str, second: str) -> Gist:
         """Both in one, by one call of a model. Raises StepError (ModelUnavailable, ModelOutputInvalid)."""
@@ -171,7 +180,7 @@ class Retold:
 
 
 class SummaryWriter(Model, Protocol):
-    """Writes short summaries of entities (spec 002)."""
+    """Writes short summaries of entities."""
 
     async def retell(self, group_id: str, subjects: Sequence[Subject], today_ms: int) -> Retold:
         """All in one call of a model, as things are on that day. Raises StepError (ModelUnavailable,
@@ -187,7 +196,7 @@ class Rated:
 
 
 class CrossEncoder(Model, Protocol):
-    """Says how relevant texts are to a query, reading both together (spec 003)."""
+    """Says how relevant texts are to a query, reading both together."""
 
     async def rate(self, query: str, texts: Sequence[str], group_id: str = "") -> Rated:
         """All in one call of a model, whose cost is counted for `group_id`; no texts cost nothing. Raises
@@ -214,7 +223,7 @@ class Written:
 
 
 class Answerer(Model, Protocol):
-    """Answers questions from a context, citing its lines by their handles (spec 001)."""
+    """Answers questions from a context, citing its lines by their handles."""
 
     def answer(self, question: Question) -> AsyncGenerator[str | Written, None]:
         """The answer piece by piece as it is written, by one call of a model, then how it ended. Closing it

@@ -1,1 +1,1 @@
-"""Logs, metrics and redaction: what can be seen of the service from outside (spec 004 §14)."""
+"""Logs, metrics and redaction: what can be seen of the service from outside."""

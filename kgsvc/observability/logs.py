@@ -14,11 +14,13 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from kgsvc.domain.errors import KgError
+from kgsvc.domain.model.keys import pseudonym
 
 # Greedy up to the last @ of the word: a password may itself hold @ or /.
 _URI_CREDENTIALS = re.compile(r"(?P<scheme>\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s\"'<>]*@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
 _QUEUE_LINES = 10_000
+_GROUP = "group_id"  # the field that holds one or several
 _CHATTY = ("httpx", "httpx2", "httpcore", "openai", "neo4j")  # a line for each request, bodies at debug
 _OWN_ATTRIBUTES = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
@@ -35,7 +37,7 @@ _found: ContextVar[list[str] | None] = ContextVar("groups_found", default=None)
 
 def groups_found() -> list[str]:
     """The list that `found_in` fills from now on in this context: for the log line of a call that names a
-    thing and no group (spec 004 §14)."""
+    thing and no group."""
     groups: list[str] = []
     _found.set(groups)
     return groups
@@ -52,8 +54,12 @@ class JsonFormatter(logging.Formatter):
     """A record as one JSON object: ts, level, logger, message, the `extra` fields, and the exception.
 
     Of an exception the types and code positions are written, the text only for the service's own errors:
-    a foreign exception may quote what it choked on.
+    a foreign exception may quote what it choked on. With `hash_groups` groups are called as in metrics.
     """
+
+    def __init__(self, hash_groups: bool = False) -> None:
+        super().__init__()
+        self._hash_groups = hash_groups
 
     def format(self, record: logging.LogRecord) -> str:
         """One line without a line break in it."""
@@ -66,9 +72,15 @@ class JsonFormatter(logging.Formatter):
         for key, value in record.__dict__.items():
             if key not in _OWN_ATTRIBUTES and value is not None:
                 line[key] = redact(value) if isinstance(value, str) else value
+        if self._hash_groups and _GROUP in line:
+            line[_GROUP] = _hashed(line[_GROUP])
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = list(_describe(record.exc_info[1]))
         return json.dumps(line, ensure_ascii=False, default=lambda value: type(value).__name__)
+
+
+def _hashed(groups: str | Iterable[str]) -> str | list[str]:
+    return pseudonym(groups) if isinstance(groups, str) else [pseudonym(each) for each in groups]
 
 
 def _describe(error: BaseException) -> Iterator[str]:
@@ -102,9 +114,9 @@ class _Handoff(logging.handlers.QueueHandler):
 class LogWriter:
     """Sends every logger's records to `stream` as JSON, without blocking who logs. Close it at the end."""
 
-    def __init__(self, stream: TextIO, level: int = logging.INFO) -> None:
+    def __init__(self, stream: TextIO, level: int = logging.INFO, hash_groups: bool = False) -> None:
         output = logging.StreamHandler(stream)
-        output.setFormatter(JsonFormatter())
+        output.setFormatter(JsonFormatter(hash_groups))
         lines: queue.Queue[logging.LogRecord] = queue.Queue(_QUEUE_LINES)
         self._handler = _Handoff(lines)
         self._listener = logging.handlers.QueueListener(lines, output)

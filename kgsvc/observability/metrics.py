@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import errno
 import functools
-import hashlib
-import http.client
 import inspect
 import logging
+import platform
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    start_http_server,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import FailedItem, QueuedItem, Step
+from kgsvc.domain.model.keys import pseudonym
+from kgsvc.domain.model.modes import ServiceModes
+from kgsvc.observability.endpoint import metrics_page
+from kgsvc.tracing import NOT_TRACED, ModelSpan, Tracer
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _WINDOW = 4_096
-_PORTS_TRIED = 32
-_LAST_PORT = 65_535
-_LATENCY_BUCKETS_MS = (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
+_LATENCY_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 OTHER_GROUPS = "other"
-STORE_ANSWERS = "store_answers"
-_LABEL_CHARS = 16
-_READ_S = 2.0  # that another process may take to show its metrics
 
 
 class Quantiles(Collector):
@@ -80,43 +71,30 @@ def _nearest_rank(ordered: Sequence[float], q: float) -> float:
     return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
 
 
-class MetricsEndpoint:
-    """Serves /metrics on `host`:`port`, or on the first free one of the ports behind it: another service of
-    this machine may have taken it. Port 0 takes a free one. Raises OSError when it cannot bind."""
-
-    def __init__(self, registry: CollectorRegistry, port: int, host: str = "127.0.0.1") -> None:
-        for tried in range(port, min(port + _PORTS_TRIED, _LAST_PORT + 1)):
-            try:
-                self._server, self._thread = start_http_server(tried, addr=host, registry=registry)
-                break
-            except OSError as error:
-                last = tried + 1 == min(port + _PORTS_TRIED, _LAST_PORT + 1)
-                if error.errno != errno.EADDRINUSE or last:
-                    raise
-        self.port = int(self._server.server_port)
-
-    def close(self) -> None:
-        """Stop serving and free the port."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 def group_label(group_id: str) -> str:
     """How metrics call a group: whoever may read them learns no names of tenants. "" for no group. As many
     hexadecimal digits are no OTHER_GROUPS."""
-    return hashlib.sha256(group_id.encode()).hexdigest()[:_LABEL_CHARS] if group_id else ""
+    return pseudonym(group_id) if group_id else ""
 
 
 class Metrics:
-    """Every metric of one process. Cheap to change on the event loop, safe to read from another thread."""
+    """Every metric of one process. Cheap to change on the event loop, safe to read from another thread.
 
-    def __init__(self, groups_max: int = 50) -> None:
+    Names that are part of the contract stand as they are there; all others begin with `kgsvc_`."""
+
+    def __init__(self, groups_max: int = 50, tracer: Tracer = NOT_TRACED) -> None:
+        self.tracer = tracer
         self._groups: set[str] = set()
         self._groups_max = groups_max
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=True)
-        # ingestion
+        built = "What runs here: 1 with its version, Python, store and role"
+        self.build_info = self._gauge("kgsvc_build_info", built, "version", "python", "store", "role")
+        self._of_ingestion()
+        self._of_calls()
+        self._of_models_and_the_store()
+
+    def _of_ingestion(self) -> None:
         self.ingestion_accepted = self._counter("ingestion_accepted", "Items stored durably")
         self.ingestion_processed = self._counter("ingestion_processed", "Items completed")
         self.ingestion_failed = self._counter("ingestion_failed", "Failed attempts at a step of an item")
@@ -125,40 +103,63 @@ class Metrics:
         self.embedding_failures = self._counter("embedding_failures", "Failed embeddings")
         conflicts = "Graph writes refused by a uniqueness rule or a concurrent change"
         self.upsert_conflicts = self._counter("upsert_conflicts", conflicts)
-        self.queue_unfinished = self._gauge("queue_unfinished_items", "Items that are accepted and not done")
-        self.queue_parked = self._gauge("queue_parked_items", "Items parked now")
+        self.queue_unfinished = self._gauge(
+            "kgsvc_queue_unfinished_items", "Items that are accepted and not done"
+        )
+        self.queue_parked = self._gauge("kgsvc_queue_parked_items", "Items parked now")
         oldest = "Age of the oldest unfinished item; 0 when there is none"
-        self.queue_oldest = self._gauge("queue_oldest_age_seconds", oldest)
-        self.store_answers = self._gauge(STORE_ANSWERS, "1 while the store answers, else 0")
-        # calls of this service
+        self.queue_oldest = self._gauge("kgsvc_queue_oldest_age_seconds", oldest)
+        anew = "Groups that are embedded anew because the embedder is another one"
+        self.reembedding_groups = self._gauge("kgsvc_reembedding_groups", anew)
+        filled = "Entities, facts, episodes and communities that got vectors behind the calls"
+        self.filled_vectors = self._counter("kgsvc_filled_vectors", filled)
+        self.store_answers = self._gauge("kgsvc_store_answers", "1 while the store answers, else 0")
+        switched = "1 while a mode is on: read_only or model_off"
+        self.mode_on = self._gauge("kgsvc_mode_on", switched, "mode")
+        self.paused_groups = self._gauge(
+            "kgsvc_paused_groups", "Groups whose items wait until they are resumed"
+        )
+
+    def _of_calls(self) -> None:
         latency = "Latency of SearchFacts, GetMemory and SearchGraph"
         self.search_latency = Quantiles("search_latency_ms", latency, (0.5, 0.9, 0.99))
         self.registry.register(self.search_latency)
         labels = ("operation", "outcome", "error_code")
-        self.requests = self._counter("rpc_requests", "Calls by operation, outcome and error code", *labels)
+        self.requests = self._counter(
+            "kgsvc_rpc_requests", "Calls by operation, outcome and error code", *labels
+        )
         self.request_latency = Histogram(
-            "rpc_latency_ms",
+            "kgsvc_rpc_latency_seconds",
             "Latency of calls",
             ["operation"],
-            buckets=_LATENCY_BUCKETS_MS,
+            buckets=_LATENCY_BUCKETS_S,
             registry=self.registry,
         )
-        self.stream_items = self._counter("stream_items", "Items of ingestion streams by outcome", "outcome")
-        # models and the store
+        self.stream_items = self._counter(
+            "kgsvc_stream_items", "Items of ingestion streams by outcome", "outcome"
+        )
+        transferred = "Bytes of groups that were exported and imported by calls"
+        self.transferred = self._counter("kgsvc_transferred_bytes", transferred, "direction")
+
+    def _of_models_and_the_store(self) -> None:
         answered = "Answered calls of model servers"
-        self.model_calls = self._counter("model_calls", answered, "operation", "group")
+        self.model_calls = self._counter("kgsvc_model_calls", answered, "operation", "group")
         tokens = "Tokens sent to and received from models"
-        self.model_tokens = self._counter("model_tokens", tokens, "operation", "group", "kind")
+        self.model_tokens = self._counter("kgsvc_model_tokens", tokens, "operation", "group", "kind")
         trouble = "Model answers that could not be used as they were, and refused requests"
-        self.model_trouble = self._counter("model_trouble", trouble, "operation", "kind")
-        self.store_round_trips = self._counter("store_round_trips", "Round trips to the store", "step")
-        self.store_failures = self._counter("store_failures", "Calls of the store that failed", "step")
+        self.model_trouble = self._counter("kgsvc_model_trouble", trouble, "operation", "kind")
+        self.store_round_trips = self._counter("kgsvc_store_round_trips", "Round trips to the store", "step")
+        self.store_failures = self._counter("kgsvc_store_failures", "Calls of the store that failed", "step")
 
     def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
         return Counter(name, documentation, labels, registry=self.registry)
 
-    def _gauge(self, name: str, documentation: str) -> Gauge:
-        return Gauge(name, documentation, registry=self.registry)
+    def _gauge(self, name: str, documentation: str, *labels: str) -> Gauge:
+        return Gauge(name, documentation, labels, registry=self.registry)
+
+    def built(self, version: str, store: str, role: str) -> None:
+        """Say what runs: versions of the service and of Python, the kind of store, the role."""
+        self.build_info.labels(version, platform.python_version(), store, role).set(1)
 
     def used(self, operation: str, group_id: str, usage: Usage) -> None:
         """Count model work; `operation` is one of models.protocol.Operation.
@@ -172,6 +173,10 @@ class Metrics:
         self.model_tokens.labels(operation, group, "prompt").inc(usage.prompt_tokens)
         self.model_tokens.labels(operation, group, "completion").inc(usage.completion_tokens)
 
+    def calling(self, kind: str, model: str) -> AbstractContextManager[ModelSpan]:
+        """See models.protocol.Meter."""
+        return self.tracer.model_call(kind, model)
+
     def trouble(self, operation: str, kind: str) -> None:
         """Count an answer not used as it was, or a refused request; kinds: models.protocol.Trouble."""
         self.model_trouble.labels(operation, kind).inc()
@@ -182,6 +187,12 @@ class Metrics:
                 return OTHER_GROUPS
             self._groups.add(group_id)
         return group_label(group_id)
+
+    def modes_seen(self, now: ServiceModes) -> None:
+        """Set the gauges of modes."""
+        self.mode_on.labels("read_only").set(now.read_only)
+        self.mode_on.labels("model_off").set(now.model_off)
+        self.paused_groups.set(now.paused_groups)
 
     def queue_seen(self, unfinished: int, parked: int, oldest_age_s: float) -> None:
         """Set the queue's gauges to what was just read."""
@@ -274,7 +285,10 @@ class ProcessMetrics(Collector):
         self.addresses: dict[str, str] = {}  # HOST:PORT of the endpoint of each process that runs, by name
         self.registry = CollectorRegistry(auto_describe=True)
         self.restarts = Counter(
-            "process_restarts", "Processes started again after they died", ["process"], registry=self.registry
+            "kgsvc_process_restarts",
+            "Processes started again after they died",
+            ["process"],
+            registry=self.registry,
         )
         self.registry.register(self)
 
@@ -290,16 +304,3 @@ class ProcessMetrics(Collector):
                     sample._replace(labels=sample.labels | {"process": name}) for sample in family.samples
                 ]
         yield from families.values()
-
-
-def metrics_page(address: str, timeout_s: float = _READ_S) -> str:
-    """What the endpoint at HOST:PORT shows; "" if there is no answer. Asks directly, never through a proxy
-    that the environment names."""
-    connection = http.client.HTTPConnection(address, timeout=timeout_s)
-    try:
-        connection.request("GET", "/metrics")
-        return connection.getresponse().read().decode()
-    except (OSError, http.client.HTTPException):
-        return ""
-    finally:
-        connection.close()

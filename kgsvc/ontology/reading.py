@@ -1,4 +1,4 @@
-"""From YAML to an Ontology, in the shape of spec 000 and some fields more:
+"""From YAML to an Ontology, in the shape of docs/types.md:
 
     entity_types:                # absent: the default ones
       - name: Task
@@ -39,7 +39,7 @@ from kgsvc.domain.model.extraction import (
     type_name_problem,
 )
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.ontology.tree import Fields, Mapping, Node, Notes, OntologyError, fields_of, parse
+from kgsvc.ontology.tree import Fields, Mapping, Node, OntologyError, Problems, fields_of, parse
 
 _SECTIONS = ("entity_types", "fact_types", "fact_type_map", "excluded_entity_types")
 _WRAPPER = "graphiti"
@@ -56,7 +56,7 @@ def read(text: str) -> Ontology | None:
     root = parse(text)
     if root is None:
         return None
-    notes = Notes()
+    notes = Problems()
     path, node = _unwrapped(root, notes)
     fields = fields_of(node, path, _SECTIONS, notes)
     found = _ontology(fields) if fields is not None and fields.values else None
@@ -65,7 +65,7 @@ def read(text: str) -> Ontology | None:
     return found
 
 
-def _unwrapped(root: Node, notes: Notes) -> tuple[str, Node]:
+def _unwrapped(root: Node, notes: Problems) -> tuple[str, Node]:
     if isinstance(root, Mapping) and any(key.text == _WRAPPER for key, _ in root.entries):
         outer = fields_of(root, "", (_WRAPPER,), notes)
         if outer is not None and _WRAPPER in outer.values:

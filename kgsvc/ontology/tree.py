@@ -152,7 +152,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass
-class Notes:
+class Problems:
     """The problems found so far."""
 
     problems: list[Problem] = field(default_factory=list)
@@ -170,7 +170,7 @@ class Fields:
     path: str
     line: int
     values: dict[str, Node]
-    notes: Notes
+    notes: Problems
 
     def at(self, name: str) -> str:
         """The path of a field."""
@@ -261,7 +261,7 @@ class Fields:
             yield f"{self.at(name)}[{index}]", member
 
 
-def fields_of(node: Node, path: str, allowed: tuple[str, ...], notes: Notes) -> Fields | None:
+def fields_of(node: Node, path: str, allowed: tuple[str, ...], notes: Problems) -> Fields | None:
     """The fields of a mapping that has `allowed` ones only, each once; None when it is no mapping."""
     if not isinstance(node, Mapping):
         notes.add(node.line, path, f"must be a mapping with {', '.join(allowed)}")

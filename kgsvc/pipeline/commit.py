@@ -35,6 +35,7 @@ from kgsvc.pipeline.resolving import Resolution, Resolving
 from kgsvc.pipeline.summaries import Rewriter, SummaryStore, WriteTurn, summarised
 from kgsvc.runtime import STATEMENTS, Clock, offload
 from kgsvc.stores.protocol import QueueStore, ResolutionStore
+from kgsvc.tracing import NOT_TRACED, Traced, Tracer
 
 _TRIES = 20  # plans of one batch that others may overtake
 _RETRY_AFTER_MS = 500
@@ -65,6 +66,11 @@ class _Batch:
         """The vectors of passages, by episode."""
         found = {work.uuid: [self.vectors.get(text) for text in work.passages] for work in self.works}
         return {uuid: b"".join(filter(None, each)) for uuid, each in found.items() if any(each)}
+
+    @property
+    def traced(self) -> list[Traced]:
+        """Of each item, for spans."""
+        return [work.item.traced for work in self.works]
 
     @property
     def told(self) -> list[tuple[Episode, Extraction]]:
@@ -98,7 +104,9 @@ class Committer:
         limits: Limits = _LIMITS,
         ontologies: Ontologies | None = None,
         rewriter: Rewriter | None = None,
+        tracer: Tracer = NOT_TRACED,
     ) -> None:
+        self._tracer = tracer
         self._store = store
         bound = min(MOVED, limits.merge_bound)
         self._joining = Joining(store, embedder, replace(limits, merge_bound=bound))
@@ -117,7 +125,22 @@ class Committer:
         turn = self._rewriter.turn(lease.group_id) if self._rewriter else WriteTurn()
         rewrites = turn.rewrites
         # A model may be asked now, not while the rewriter waits for its turn.
-        names: NameView | None = await self._decide(lease, batch, await self._read(lease, batch))
+        with self._tracer.step("resolve", batch.traced):
+            names = await self._decide(lease, batch, await self._read(lease, batch))
+        with self._tracer.step("commit", batch.traced):
+            await self._write(lease, batch, names, turn, rewrites, releases)
+
+    async def _write(
+        self,
+        lease: Lease,
+        batch: _Batch,
+        decided: NameView,
+        turn: WriteTurn,
+        rewrites: int,
+        releases: bool,
+    ) -> None:
+        """Plan and apply, again while others are faster."""
+        names: NameView | None = decided
         delta: GraphDelta | None = None
         for _ in range(_TRIES):
             try:

@@ -36,11 +36,9 @@ from kgsvc.pipeline.ontologies import Ontologies
 from kgsvc.pipeline.pressure import IntakePressure
 from kgsvc.runtime import Clock
 from kgsvc.stores.protocol import QueueStore
+from kgsvc.tracing import NOT_TRACED, Tracer
 
-# A release that does not know the version does the step again: each field that older ones would not
-# understand takes a new one. 2: decisions tell more (`also`, `told_as`); 1 is read as 2 without them.
-_VERSION = 3
-_READ = frozenset({1, 2, 3})
+_VERSION = 4  # of the stored form; a stage of another version is not read, and its step done again
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,37 +96,35 @@ def decode(stored: bytes | None) -> Stage | None:
     if stored is None:
         return None
     document = json.loads(stored)
-    if document.get("version") not in _READ:
+    if document["version"] != _VERSION:
         return None
     vectors = document["vectors"]
     return Stage(
         _extraction(document["extraction"]),
         None if vectors is None else {t: base64.b64decode(v) for t, v in vectors.items()},
         document["space"],
-        {key: _name_decision(decision) for key, decision in document.get("names", {}).items()},
-        {int(index): _fact_decision(decision) for index, decision in document.get("facts", {}).items()},
+        {key: _name_decision(decision) for key, decision in document["names"].items()},
+        {int(index): _fact_decision(decision) for index, decision in document["facts"].items()},
     )
 
 
 def _name_decision(document: dict[str, Any]) -> NameDecision:
-    also = tuple(NameTarget(**each) for each in document.get("also", ()))
+    also = tuple(NameTarget(**each) for each in document["also"])
     return NameDecision(**{**document, "also": also})
 
 
 def _fact_decision(document: dict[str, Any]) -> FactDecision:
-    duplicate, told_as = document["duplicate"], document.get("told_as")
+    duplicate, told_as = document["duplicate"], document["told_as"]
     return FactDecision(
         None if duplicate is None else _ref(duplicate),
         tuple(map(_judged, document["contradicts"])),
         None if told_as is None else _edge(told_as),
-        Verdict(document.get("same", Verdict.REPEATS)),
-        document.get("by_model", True),
+        Verdict(document["same"]),
+        document["by_model"],
     )
 
 
 def _judged(document: dict[str, Any]) -> Judged:
-    if "ref" not in document:  # of version 2
-        return Judged(_ref(document), Verdict.REPLACED)
     return Judged(_ref(document["ref"]), Verdict(document["verdict"]), document["since_ms"])
 
 
@@ -170,7 +166,9 @@ class Preparer:
         clock: Clock,
         pressure: IntakePressure,
         ontologies: Ontologies,
+        tracer: Tracer = NOT_TRACED,
     ) -> None:
+        self._tracer = tracer
         self._store: QueueStore = store
         self._context = ExtractionContext(store, ontologies, for_model=extractor.costs_model_calls)
         self._extractor = extractor
@@ -183,6 +181,7 @@ class Preparer:
     ) -> tuple[list[PreparedItem], list[FailedItem]]:
         """The items that can be committed and those that failed; steps whose output is stored are not done
         again. Raises LeaseLost, StoreUnavailable."""
+        self._tracer.waited((item.traced, item.accepted_ms) for item in items)
         await self._pressure.lull(len(items))
         entries, failed = await self._extracted(lease, items)
         unembedded = await self._embed(lease, entries)
@@ -194,7 +193,10 @@ class Preparer:
     ) -> tuple[list[PreparedItem], list[FailedItem]]:
         stages = {item.episode.uuid: stage for item in items if (stage := decode(item.stage)) is not None}
         fresh = [item for item in items if item.episode.uuid not in stages]
-        failed = await self._extract(lease, fresh, stages) if fresh else []
+        failed: list[FailedItem] = []
+        if fresh:
+            with self._tracer.step("extract", (item.traced for item in fresh)):
+                failed = await self._extract(lease, fresh, stages)
         return [PreparedItem(item, stages[i]) for item in items if (i := item.episode.uuid) in stages], failed
 
     async def _extract(
@@ -231,7 +233,10 @@ class Preparer:
             return []
         todo = [each for each in entries if each.stage.vectors is None or each.stage.space != embedder.space]
         costs: dict[str, Usage] = {}
-        failed = await self._embed_together(lease.group_id, embedder, todo, costs) if todo else []
+        failed: list[FailedItem] = []
+        if todo:
+            with self._tracer.step("embed", (entry.item.traced for entry in todo)):
+                failed = await self._embed_together(lease.group_id, embedder, todo, costs)
         if embedder.costs_model_calls:
             bad = {failure.item.episode.uuid for failure in failed}
             await self._save(lease, ItemState.EMBEDDED, [e for e in todo if e.uuid not in bad], costs)

@@ -1,6 +1,6 @@
 """Deciding which new names and facts are known ones: by rule, else by one model call for the micro-batch.
 
-Also which entities bear a name near a new one (spec 002: candidates by embedding). The vectors of a group's
+Also which entities bear a name near a new one. The vectors of a group's
 names are kept in the process that resolves for it, bounded by bytes, and followed by the revision that wrote
 them: what they cost a batch is what is new since the last one, and a product of matrices.
 """
@@ -168,7 +168,7 @@ _TIES = 64
 Floats = NDArray[np.float32]
 
 
-class _Names:
+class _NameVectors:
     """The vectors of one group. Rows beyond `uuids` are free."""
 
     def __init__(self) -> None:
@@ -228,11 +228,11 @@ class Nearness:
     def __init__(self, space: str, min_cosine: float) -> None:
         self._space = space
         self._likeness = max(min_cosine, LIKENESS)
-        self._groups: OrderedDict[str, _Names] = OrderedDict()
+        self._groups: OrderedDict[str, _NameVectors] = OrderedDict()
 
     def following(self, group_id: str) -> VectorsAfter:
         """What to ask a store for."""
-        names = self._groups.get(group_id) or _Names()
+        names = self._groups.get(group_id) or _NameVectors()
         return VectorsAfter(self._space, names.epoch, names.place, PAGE)
 
     def take(self, group_id: str, page: VectorPage, head: GroupHead) -> bool:
@@ -241,7 +241,7 @@ class Nearness:
         reads the group anew."""
         names = self._groups.get(group_id)
         if names is None or names.epoch != page.epoch:
-            names = self._groups[group_id] = _Names()
+            names = self._groups[group_id] = _NameVectors()
             names.epoch = page.epoch
         for uuid, vector in page.rows:
             names.put(uuid, np.frombuffer(vector, "<f4"))
@@ -254,7 +254,7 @@ class Nearness:
 
     def forget(self, group_id: str, uuids: Iterable[str]) -> None:
         """Entities that are no more."""
-        names = self._groups.get(group_id) or _Names()
+        names = self._groups.get(group_id) or _NameVectors()
         for uuid in uuids:
             names.drop(uuid)
 

@@ -1,4 +1,4 @@
-"""Summaries follow the facts in the same change (spec 002 "summaries", spec 000 EntityNode.summary)."""
+"""Summaries follow the facts in the same change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
@@ -101,7 +101,7 @@ _PAUSE_S = 0.05
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _DueSummaries:
     """Entities of a group, by uuid, and the items that the cost is counted for."""
 
     epoch: int
@@ -131,8 +131,13 @@ class WriteTurn:
         self.rewrites = 0  # writes of the rewriter since somebody first held this
 
 
+async def _at_once() -> None:
+    """Nothing holds it back."""
+
+
 class Rewriter:
-    """Has summaries rewritten that are due; after an outage a worker rests for `rest_s` seconds."""
+    """Has summaries rewritten that are due, each time once `may_begin` has returned; after an outage a worker
+    rests for `rest_s` seconds."""
 
     def __init__(
         self,
@@ -141,13 +146,15 @@ class Rewriter:
         clock: Clock,
         rng: random.Random,
         rest_s: float = _AFTER_OUTAGE_S,
+        may_begin: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._store = store
         self._writer = writer
         self._clock = clock
         self._rng = rng
         self._rest_s = rest_s
-        self._waiting: dict[str, _Waiting] = {}
+        self._may_begin = may_begin
+        self._waiting: dict[str, _DueSummaries] = {}
         self._something = asyncio.Event()
         self._turns: WeakValueDictionary[str, WriteTurn] = WeakValueDictionary()
 
@@ -161,13 +168,15 @@ class Rewriter:
         if due:
             self._queue(written.group_id, epoch, due, written.requires_items)
 
-    def _queue(self, group_id: str, epoch: int, due: Iterable[str], items: Iterable[str]) -> _Waiting | None:
+    def _queue(
+        self, group_id: str, epoch: int, due: Iterable[str], items: Iterable[str]
+    ) -> _DueSummaries | None:
         """What waits of the group, with these; None where too many groups wait."""
         waiting = self._waiting.get(group_id)
         if waiting is None and len(self._waiting) >= _GROUPS:
             return None
         if waiting is None or waiting.epoch != epoch:
-            waiting = self._waiting[group_id] = _Waiting(epoch)
+            waiting = self._waiting[group_id] = _DueSummaries(epoch)
         _add(waiting.entities, due)
         _add(waiting.items, items)
         self._something.set()
@@ -182,6 +191,7 @@ class Rewriter:
     async def _work(self) -> None:
         while True:
             await self._something.wait()
+            await self._may_begin()
             if not self._waiting:
                 self._something.clear()
                 continue
@@ -196,7 +206,7 @@ class Rewriter:
                 self._put_back(group_id, waiting)
                 await asyncio.sleep(self._rest_s)
 
-    def _put_back(self, group_id: str, failed: _Waiting) -> None:
+    def _put_back(self, group_id: str, failed: _DueSummaries) -> None:
         """Behind the others: an outage takes no summary from a group that nothing new is told of."""
         now = self._waiting.get(group_id)
         if failed.outages + 1 < _OUTAGES and (now is None or now.epoch == failed.epoch):

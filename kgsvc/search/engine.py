@@ -1,5 +1,5 @@
-"""The one engine of all searches. SearchFacts and GetMemory are a plan of it (spec 004 §4.3.1, §10);
-SearchGraph has scopes, methods, rerankers and filters of the caller's choice (specs 000, 002 and 003).
+"""The one engine of all searches. SearchFacts and GetMemory are a plan of it;
+SearchGraph has scopes, methods, rerankers and filters of the caller's choice.
 """
 
 from __future__ import annotations
@@ -7,13 +7,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kgsvc.domain.errors import LimitExceeded, NotFound, StoreUnavailable, Violation
 from kgsvc.domain.model.communities import Community
@@ -23,27 +20,28 @@ from kgsvc.domain.names.namesakes import namesakes_of
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
 from kgsvc.search.context.composing import composed_lines
-from kgsvc.search.context.lines import MARK, Line
+from kgsvc.search.context.lines import MARK, ContextLine
 from kgsvc.search.context.material import material, wider
 from kgsvc.search.index.array_files import ArrayFiles
-from kgsvc.search.index.cache import IndexCache
+from kgsvc.search.index.cache import IndexCache, SpaceChanged
 from kgsvc.search.index.episodes import unpack_episode, unpacked_bytes
 from kgsvc.search.index.facts import unpack
 from kgsvc.search.index.feed import GroupHeads, in_time
-from kgsvc.search.index.group import WHOLE, Group, Part
+from kgsvc.search.index.group import WHOLE, LazyPart, SearchedGroup
 from kgsvc.search.index.kept import KeptGroups
 from kgsvc.search.index.nodes import unpack_entity
 from kgsvc.search.index.topk import Key
 from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
-from kgsvc.search.query import QueryVectors, Term, may_be_names, names_meant, parse
+from kgsvc.search.query import Term, may_be_names, names_meant, parse
 from kgsvc.search.ranking.cross_encoding import CrossEncoding, Ranking, fitting
 from kgsvc.search.ranking.finding import by_words_of_facts, find, needed, told_by_stores
-from kgsvc.search.ranking.pool import Asked, Found
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery
 from kgsvc.search.ranking.rerankers import in_force, ranked
 from kgsvc.search.ranking.stored import of_store
 from kgsvc.search.results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
+from kgsvc.search.spaces import Formers, Meaning, Spaces, no_former
 from kgsvc.stores.community_protocol import CommunityStore
 from kgsvc.stores.protocol import GraphStore
 from kgsvc.stores.search_protocol import ColdSearchStore, FactCandidates, FactsAsked, ProofStore, SearchStore
@@ -72,9 +70,9 @@ class _Prepared:
     """What is the same for all plans of a search."""
 
     terms: tuple[Term, ...]
-    vector: NDArray[np.float32] | None
+    meanings: Mapping[str, Meaning]  # the query by the spaces of the groups
     now_ms: int
-    parts: tuple[Part, ...]
+    parts: tuple[LazyPart, ...]
     heads: list[GroupHead]  # of groups in memory, or to be loaded now
     stored: list[FactCandidates]  # of the others
     heavy: bool
@@ -105,18 +103,18 @@ class Engine:
         clock: Clock,
         cross_encoder: CrossEncoder | None = None,
         files: ArrayFiles | None = None,
+        formers: Formers = no_former,
     ) -> None:
-        """`files`: where indexes are kept."""
+        """`files`: where indexes are kept. `formers`: whom to ask in the space of a group that is not the
+        embedder's."""
         self._store = store
         self._settings = settings
         self._clock = clock
         self._heads = GroupHeads(store, settings.store_timeout_s)
-        self._vectors = QueryVectors(embedder, settings)
-        self._min_cosine = embedder.min_cosine if embedder else 0.0
-        space, dimension = (embedder.space, embedder.dimension) if embedder else ("", 0)
-        self._space = space
-        self._kept = None if files is None else KeptGroups(files, store, space, dimension)
-        self.indexes = IndexCache(store, settings, space, dimension, kept=self._kept)
+        self._spaces = spaces = Spaces(embedder, formers, settings)
+        own, of = (spaces.own, spaces.dimension), spaces.dimension_of
+        self._kept = None if files is None else KeptGroups(files, store, *own, of)
+        self.indexes = IndexCache(store, settings, *own, kept=self._kept, dimension_of=of)
         self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
@@ -133,8 +131,12 @@ class Engine:
 
     async def _searched(self, query: GraphQuery, plans: Sequence[ScopePlan]) -> Searched:
         await self.require(query.group_ids, query.center, query.origins)
-        prepared = await self._prepared(query, plans)
-        return Searched(query, await self._answers(query, prepared), prepared)
+
+        async def searched() -> Searched:
+            prepared = await self._prepared(query, plans)
+            return Searched(query, await self._answers(query, prepared), prepared)
+
+        return await _again(searched)
 
     async def facts(
         self,
@@ -151,10 +153,14 @@ class Engine:
         from an unknown one). Raises StoreUnavailable.
         """
         query = GraphQuery(tuple(dict.fromkeys(group_ids)), text, (_SEARCH_FACTS,), max_facts, center=center)
-        (answer,) = await self._answers(query, await self._prepared(query, query.plans, now_ms))
+
+        async def answers() -> list[ScopeAnswer]:
+            return await self._answers(query, await self._prepared(query, query.plans, now_ms))
+
+        (answer,) = await _again(answers)
         return [Hit(hit.item, hit.score) for hit in answer.hits if isinstance(hit.item, Fact)]
 
-    async def context(self, searched: Searched, chars: int, mark_chars: int = len(MARK)) -> list[Line]:
+    async def context(self, searched: Searched, chars: int, mark_chars: int = len(MARK)) -> list[ContextLine]:
         """The lines of a text of at most `chars` characters to answer from (kgsvc.search.context): what was
         found, what belongs to it, and the episodes that bear on the question. Before each line that is no
         heading there is room for `mark_chars` characters. Raises StoreUnavailable."""
@@ -227,9 +233,10 @@ class Engine:
     ) -> _Prepared:
         text, filters, centered = query.text, query.filters, query.center is not None
         parts = dict.fromkeys(part for plan in plans for part in needed(plan, filters, centered))
+        every, meanings = await self._understood(query, _compares(plans))
         prepared = _Prepared(
             await offload(len(text) / QUERY_CHARS, parse, text),
-            await self._vectors.of(text) if _compares(plans) else None,
+            meanings,
             self._clock.now_ms() if now_ms is None else now_ms,
             tuple(parts),
             [],
@@ -241,16 +248,27 @@ class Engine:
         stored: list[FactCandidates] = []
         meant: dict[str, Sequence[str]] = {}
         if all(map(told_by_stores, asked)):
-            reading = (self._stored(each, asked[0], parts, meant) for each in query.group_ids)
+            reading = (self._stored(head, asked[0], parts, meant) for head in every)
             stored = [found for found in await asyncio.gather(*reading) if found is not None]
         apart = {found.head.group_id for found in stored}
-        heads = await self.heads([each for each in query.group_ids if each not in apart])
+        heads = [head for head in every if head.group_id not in apart]
         await asyncio.gather(*(self.indexes.wait(head, prepared.parts) for head in heads))
         if any(map(by_words_of_facts, plans)):
             runs = may_be_names(text)
             names = await asyncio.gather(*(self._meant(head, text, runs) for head in heads))
             meant |= {head.group_id: each for head, each in zip(heads, names, strict=True)}
         return replace(prepared, heads=heads, stored=stored, meant=meant)
+
+    async def _understood(
+        self, query: GraphQuery, compares: bool
+    ) -> tuple[list[GroupHead], dict[str, Meaning]]:
+        """The groups that there are, and the query in each of their spaces if it is to be compared."""
+        spaces, heads = self._spaces, await self.heads(query.group_ids)
+        wanted = {spaces.of(head) for head in heads} or {spaces.own}
+        meanings = await spaces.meanings(query.text, wanted) if compares else {}
+        if spaces.own in meanings:
+            meanings[""] = meanings[spaces.own]  # of a group without vectors yet
+        return heads, meanings
 
     async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
         """The names of entities that a question calls by an alias."""
@@ -264,17 +282,18 @@ class Engine:
         return names_meant(await in_time(reading, self._settings.store_timeout_s), runs)
 
     async def _stored(
-        self, group_id: str, asked: Asked, parts: Collection[Part], meant: dict[str, Sequence[str]]
+        self, head: GroupHead, asked: ScopeQuery, parts: Collection[LazyPart], meant: dict[str, Sequence[str]]
     ) -> FactCandidates | None:
         """What the store finds in a group that is not in memory, while the group is loaded behind the answer;
         the names that the question means there become part of `meant`. None: the group is in memory in a
         moment, or the store cannot search it."""
-        if await self.indexes.begin(group_id, parts):
+        group_id, space = head.group_id, self._spaces.of(head)
+        if await self.indexes.begin(group_id, parts, head):
             return None
         with self.indexes.serving():
             meant[group_id] = await self._named(group_id, may_be_names(asked.question))
-            wanted = replace(asked, meant=meant).within(group_id)
-            found = await self._candidates(group_id, of_store(wanted, self._space))
+            wanted = replace(asked, meant=meant).within(group_id, space)
+            found = await self._candidates(group_id, of_store(wanted, space))
         if found is not None:
             self.indexes.load_behind(found.head, found.facts, parts)
         return found
@@ -283,7 +302,7 @@ class Engine:
         reading = self._store.search_candidates(group_id, asked)
         return await in_time(reading, self._settings.store_timeout_s)
 
-    async def _use(self, prepared: _Prepared, work: Callable[[list[Group]], T]) -> T:
+    async def _use(self, prepared: _Prepared, work: Callable[[list[SearchedGroup]], T]) -> T:
         """Run `work` on all groups of a search that are in memory."""
         heavy = prepared.heavy or bool(prepared.stored)
         if not prepared.heads:
@@ -302,7 +321,7 @@ class Engine:
         )
 
     async def _answer(
-        self, query: GraphQuery, asked: Asked, found: Found, prepared: _Prepared
+        self, query: GraphQuery, asked: ScopeQuery, found: ScopeCandidates, prepared: _Prepared
     ) -> ScopeAnswer:
         plan = asked.plan
         reranker, reason = in_force(plan, asked.vector is not None)
@@ -322,15 +341,20 @@ class Engine:
         hits = await offload(size / RESULT_BYTES, _hits, found, kept, shown)
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.stored))
 
-    def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> Asked:
+    def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> ScopeQuery:
         filters = of_question(query.filters, query.text) if plan == _DEFAULT else query.filters
         if prepared.stored and plan.reranker is Reranker.EVIDENCE:
             plan = replace(plan, reranker=Reranker.RRF)
-        return Asked(
+        spaces = {self._spaces.of(each) for each in prepared.heads} | {
+            self._spaces.of(each.head) for each in prepared.stored
+        }
+        space = self._spaces.own if not spaces else spaces.pop() if len(spaces) == 1 else None
+        meaning = None if space is None else prepared.meanings.get(space)
+        return ScopeQuery(
             plan,
             prepared.terms,
-            prepared.vector,
-            self._min_cosine,
+            None if meaning is None else meaning.vector,
+            0.0 if meaning is None else meaning.min_cosine,
             filters,
             prepared.now_ms,
             max(self._settings.candidates, query.max_results),
@@ -339,10 +363,11 @@ class Engine:
             query.origins,
             query.text,
             meant=prepared.meant,
+            meanings=prepared.meanings,
         )
 
     async def _rated(
-        self, query: GraphQuery, scope: Scope, found: Found, order: Ranking
+        self, query: GraphQuery, scope: Scope, found: ScopeCandidates, order: Ranking
     ) -> tuple[Ranking, Reason | None]:
         """The order by the ratings of a model, or as it is and why."""
         keys = [key for key, _ in order[: self._settings.rerank_candidates]]
@@ -353,7 +378,7 @@ class Engine:
         left_s = None if query.ends_s is None else query.ends_s - self._clock.monotonic()
         return await self._cross_encoding.reranked(query.text, group_id, order, texts, left_s)
 
-    async def _shown(self, scope: Scope, found: Found, keys: Sequence[Key]) -> Shown:
+    async def _shown(self, scope: Scope, found: ScopeCandidates, keys: Sequence[Key]) -> Shown:
         """How results become what is shown. Communities are read anew: their members come and go."""
         if scope is not Scope.COMMUNITIES:
             return lambda key: _UNPACK[scope](found.packed[key])
@@ -363,6 +388,14 @@ class Engine:
             rows = await self._store.communities_of(group_id, uuids)
             present |= {(row.uuid, group_id): row for row in rows}
         return present.get
+
+
+async def _again(search: Callable[[], Awaitable[T]]) -> T:
+    """A search, once more if a group went over to another embedder meanwhile."""
+    try:
+        return await search()
+    except SpaceChanged:
+        return await search()
 
 
 def _compares(plans: Sequence[ScopePlan]) -> bool:
@@ -375,12 +408,12 @@ def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:
     return query.min_score is None or reason is not None or score >= query.min_score
 
 
-def _size(scope: Scope, found: Found, keys: Sequence[Key]) -> int:
+def _size(scope: Scope, found: ScopeCandidates, keys: Sequence[Key]) -> int:
     """About the bytes of episodes; what else is shown is small."""
     return sum(unpacked_bytes(found.packed[key]) for key in keys) if scope in _BODIES else 0
 
 
-def _hits(found: Found, order: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:
+def _hits(found: ScopeCandidates, order: Sequence[tuple[Key, float]], shown: Shown) -> tuple[GraphHit, ...]:
     finders: dict[Key, list[FoundBy]] = {key: [] for key, _ in order}
     for method, entries in found.lists.items():
         for rank, (low, key) in enumerate(entries, 1):

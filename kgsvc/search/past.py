@@ -96,9 +96,9 @@ def of_question(filters: Filters, question: str) -> Filters:
 
 def words_of_when(question: str, filters: Filters) -> str:
     """The words by which a question says of when it asks: they are not what it asks about. Those of times are
-    it only where they became filters; else a text may have them."""
+    it only where filters say so, too; else a text may have them."""
     text = question[:_CHARS]
-    times = words_of_times(text) if filters.past else ""
+    times = words_of_times(text) if filters.past or filters.true_at_ms is not None else ""
     now = [word for word in _WORD.findall(text) if word.lower() in _NOW]
     phrases = [match.group() for match in _NOW_PHRASES.finditer(text)]
     return " ".join([times, *now, *phrases])

@@ -1,4 +1,4 @@
-"""What a search of the graph consists of: scopes, methods, rerankers; named recipes (specs 002 and 003)."""
+"""What a search of the graph consists of: scopes, methods, rerankers; named recipes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ RERANKERS: dict[Scope, frozenset[Reranker]] = {
 
 
 class Recipe(StrEnum):
-    """Searches by name; but for the default the names are those of specs 002 and 003."""
+    """Searches by name; but for the default the names are those that Graphiti's recipes have."""
 
     DEFAULT = "default"
     EDGE_HYBRID_SEARCH_RRF = "edge_hybrid_search_rrf"

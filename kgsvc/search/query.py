@@ -146,7 +146,7 @@ _CACHED_BYTES = 8 * 1024 * 1024
 
 
 class QueryVectors:
-    """Embeds queries; what cannot be embedded is None, so that keywords alone answer (spec 004 §10)."""
+    """Embeds queries; what cannot be embedded is None, so that keywords alone answer."""
 
     def __init__(self, embedder: Embedder | None, settings: SearchSettings) -> None:
         self._embedder = CachingEmbedder(embedder, _CACHED_BYTES) if embedder else None

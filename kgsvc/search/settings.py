@@ -11,7 +11,7 @@ from kgsvc.domain.limits import FROM_ZERO, MIB, Fixed, Range
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Weights, sizes and deadlines of searches (spec 004 §10, docs/configuration.md)."""
+    """Weights, sizes and deadlines of searches (docs/configuration.md)."""
 
     distance_weight: Annotated[float, Range(0, 1)] = 0.3  # w: share of graph distance in the score
     candidates: Annotated[int, Fixed] = 200  # length of each rank list before fusion

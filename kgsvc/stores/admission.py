@@ -13,6 +13,7 @@ from kgsvc.domain.errors import (
     Overloaded,
     QuotaExceeded,
     RevisionChanged,
+    StoreUnavailable,
     Violation,
 )
 from kgsvc.domain.limits import DAY_MS, Allowance, Counted, Counter
@@ -22,6 +23,17 @@ from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatu
 _RETRY_AFTER_MS = 1_000
 GROUP_DELETED = "group_deleted"  # the reason of items that were unfinished when their group was deleted
 Key = tuple[str, str, str]  # group_id, operation, idempotency key
+
+
+def check_schema(store: str, found: int, wanted: int) -> None:
+    """StoreUnavailable for a schema that is not the one of this version."""
+    if found > wanted:
+        raise StoreUnavailable(f"{store} has schema {found}, this version knows {wanted}: upgrade kgsvc")
+    if found < wanted:
+        raise StoreUnavailable(
+            f"{store} has schema {found}, this version knows {wanted} alone: scripts/move_store.py takes"
+            " such a store over (docs/operations.md, Upgrades)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +46,11 @@ class KnownItem:
 
 @dataclass(frozen=True, slots=True)
 class KnownReceipt:
-    """A receipt that is there, and how many items it lists."""
+    """A receipt that is there, how many items it lists, and when it was made."""
 
     group_id: str
     size: int
+    created_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +91,8 @@ class Known:
             uuid = item.episode.uuid
             self.items[batch.group_id, uuid] = KnownItem(new[uuid], item.episode.content_hash)
         if made.records_receipt:
-            self.receipts[batch.receipt_id] = KnownReceipt(batch.group_id, len(answer.items))
+            made_now = KnownReceipt(batch.group_id, len(answer.items), batch.now_ms)
+            self.receipts[batch.receipt_id] = made_now
         if (key := key_of(batch)) is not None:
             self.answers[key] = KnownAnswer(
                 batch.input_hash, made.expires_ms, answer.receipt_id, answer.items
@@ -197,7 +211,11 @@ def _home(batch: AcceptBatch, statuses: Sequence[ItemStatus], known: Known) -> s
     if len(homes) == 1 and all(status.duplicate for status in statuses):
         home = homes.pop()
         listed = known.receipts.get(home)
-        if home == batch.receipt_id or (listed is not None and listed.size == len(statuses)):
+        if home == batch.receipt_id:
+            return home
+        # An answer under a key names its receipt for the key's window, within which none goes.
+        oldest_ms = batch.now_ms + batch.dedup_window_ms - batch.receipt_window_ms
+        if listed is not None and listed.size == len(statuses) and listed.created_ms >= oldest_ms:
             return home
     taken = known.receipts.get(batch.receipt_id)
     if taken is not None and not (known.repeats and taken.group_id == batch.group_id):

@@ -20,7 +20,7 @@ from kgsvc.domain.model.communities import (
     CommunityPage,
     Described,
     Draft,
-    Links,
+    FactLinks,
 )
 from kgsvc.domain.model.delta import Claim
 
@@ -62,7 +62,7 @@ class BuildStore(Protocol):
 class DraftStore(Protocol):
     """Communities while they are built."""
 
-    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
+    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> FactLinks:
         """Facts written after `after_rev` by ascending rev, about `limit` of them (all of one rev together).
         Current: not expired, begun at `at_ms` and not ended by then."""
 

@@ -46,7 +46,8 @@ class IntakeStore(Protocol):
         An item that the group's epoch has already, or that the batch names twice, is a duplicate and is
         answered with its present state. A key that is known in its group and operation returns, within the
         window, the first answer with every item a duplicate. When all items are duplicates of one receipt
-        that lists as many, that receipt is returned; otherwise the batch gets its own. Takes no group lock.
+        that lists as many, and that receipt is still there when an answer given now lapses, it is returned;
+        otherwise the batch gets its own. Takes no group lock.
         QuotaExceeded: new items go beyond one of the batch's allowances. Those that are accepted are counted
         in the same commit; duplicates are free.
         """
@@ -74,6 +75,12 @@ class IntakeStore(Protocol):
         """Parked items (None: all of the group) become ACCEPTED with no attempts, suspicion, reason or
         stage; returns their uuids. Items that are not parked are left alone."""
 
+    async def remove_receipts(self, before_ms: int, after: str, limit: int) -> str | None:
+        """Look at the next receipts behind a place ("": from the oldest on), `limit` at most, and remove
+        those made before this time of which no item is unfinished or parked, with the ends of deleted groups'
+        items that only they showed. Their other items stay, and name no receipt. The place reached; None: no
+        more are old enough."""
+
     async def depth(self) -> QueueDepth:
         """Counts over all groups. May be a few seconds old."""
 
@@ -97,13 +104,18 @@ class DocumentStore(Protocol):
         """The first `limit` documents behind the id `after` ("": from the beginning), by document_id in the
         order of code points."""
 
-    async def places(self, group_id: str, document_id: str) -> tuple[Place, ...]:
-        """Where the chunks of the present text stand, in its order; none of an unknown document."""
+    async def places(self, group_id: str, document_id: str, revision: int | None = None) -> tuple[Place, ...]:
+        """Where the chunks of the present text stand, in its order, or those of the former text that had this
+        number; none of an unknown document, nor of a text that is not kept."""
+
+    async def former_texts(self, group_id: str, document_id: str) -> list[int]:
+        """The numbers of the former texts whose places are kept, in order."""
 
     async def put_document(self, document: Document, places: Sequence[Place] | None, expected: int) -> None:
-        """Write the record, and unless None the places, whose chunks become active. `expected`: the number
-        of the latest revision that was read, 0 where there was no document. RevisionChanged: it is another
-        one now. Creates the group's record if needed."""
+        """Write the record, and unless None the places, whose chunks become active; those of the text before
+        are kept as long as the record names its revision. `expected`: the number of the latest revision that
+        was read, 0 where there was no document. RevisionChanged: it is another one now. Creates the group's
+        record if needed."""
 
     async def chunks(self, group_id: str, document_id: str, active: bool) -> list[str]:
         """The uuids of every chunk that the document had, sorted; `active`: without those that retired."""

@@ -21,8 +21,12 @@ from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Tran
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates
 from kgsvc.stores.community_protocol import CommunityStore
+from kgsvc.stores.consistency import ConsistencyStore
+from kgsvc.stores.fill_protocol import FillStore
 from kgsvc.stores.intake_protocol import DocumentStore, ErasureStore, IntakeStore
+from kgsvc.stores.mode_protocol import ModeStore
 from kgsvc.stores.search_protocol import ColdSearchStore, ProofStore, SearchStore
+from kgsvc.stores.transfer_protocol import TransferStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,16 @@ WHOLE = EpisodeCut()
 
 
 @dataclass(frozen=True, slots=True)
+class MergeCut:
+    """Which part of a listing of merges is read: `limit` behind the key (created_ms, merge_id), up to the one
+    with which the data exceed `max_bytes`."""
+
+    limit: int
+    max_bytes: int
+    behind: tuple[int, str] | None = None  # None: from the latest on
+
+
+@dataclass(frozen=True, slots=True)
 class StoreInfo:
     """What `doctor`, Healthcheck and metrics show of a store."""
 
@@ -57,13 +71,17 @@ class StoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class GroupSize:
-    """How much a group holds. `facts` counts former ones too; `changed_ms` 0: its graph never changed."""
+    """How much a group holds. `facts` counts former ones too; `changed_ms` 0: its graph never changed;
+    `waiting`: items that are not finished; `paused_ms`: since when they are not worked on, None: they are."""
 
     group_id: str
     episodes: int
     entities: int
     facts: int
     changed_ms: int
+    waiting: int
+    parked: int
+    paused_ms: int | None = None
 
 
 class QueueStore(Protocol):
@@ -213,7 +231,7 @@ class EpisodeTraces:
 
 
 class HistoryStore(Protocol):
-    """One thing with what hangs on it (spec 000). By index; what is read is bounded by what was asked for
+    """One thing with what hangs on it. By index; what is read is bounded by what was asked for
     and by what hangs on one entity."""
 
     async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
@@ -271,6 +289,10 @@ class HistoryStore(Protocol):
         """The latest merges by which entities with this uuid went: in the group, or (None) of the first
         hundred groups by group_id."""
 
+    async def merges_of(self, group_id: str, entity_uuid: str | None, cut: MergeCut) -> list[MergeRecord]:
+        """The merges and splits that were not taken back, those with this entity on either side or (None) all
+        of the group, the latest first by (created_ms, merge_id): the part that `cut` names."""
+
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         """The merges that an episode caused and that were not taken back, the latest first."""
 
@@ -298,8 +320,8 @@ class AdminStore(Protocol):
     """Life of the store and of whole groups."""
 
     async def migrate(self) -> int:
-        """Create or upgrade the schema by numbered migrations, one migrator at a time; returns the version.
-        StoreUnavailable when the store was written by a newer binary."""
+        """Make the schema where there is none, one process at a time; returns its version. StoreUnavailable
+        when the store has that of another version."""
 
     async def keyed(self, fingerprint: int) -> int:
         """The fingerprint of the key that digests in the store depend on (kgsvc.domain.model.keys), 0: of
@@ -323,8 +345,8 @@ class AdminStore(Protocol):
         (erasures.GROUP_COUNTS) there were. An unknown group is fine."""
 
     async def forget_group(self, group_id: str) -> None:
-        """Remove the record that stays of a deleted group, if it is empty. Its epochs then begin anew, so
-        that nobody else may work on it."""
+        """Remove the record that stays of a deleted group, if it is empty and not paused. Its epochs then
+        begin anew, so that nobody else may work on it."""
 
     async def group_ids(self) -> list[str]:
         """Every group with content or an ontology, sorted."""
@@ -334,8 +356,8 @@ class AdminStore(Protocol):
         record that stays of a deleted one may be among them."""
 
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
-        """The first `limit` of these groups from `first` on and before `end`, by code points. What is read
-        grows with what they hold, and is indexes alone."""
+        """The first `limit` of these groups and of those that are paused, from `first` on and before `end`,
+        by code points. What is read grows with what they hold, and is indexes alone."""
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         """Keep the group's ontology, also of a group that does not exist yet; None: it has none of its own.
@@ -361,6 +383,13 @@ class Store(
     AdminStore,
     ErasureStore,
     DocumentStore,
+    FillStore,
+    ModeStore,
+    ConsistencyStore,
     Protocol,
 ):
-    """All of it."""
+    """All that a service works with."""
+
+
+class WholeStore(Store, TransferStore, Protocol):
+    """And what moves groups between stores."""

@@ -10,6 +10,7 @@ from typing import Any
 from kgsvc.domain.model.communities import BuildState, CommunityBuild
 from kgsvc.domain.model.documents import Document, Place, Revision
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
+from kgsvc.domain.model.fills import Reembedding
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import CRASH, ItemState, ItemStatus, ItemWarning, Step
 from kgsvc.domain.resolution.decisions import FROM_THE_FIRST, VectorPage, VectorsAfter
@@ -68,6 +69,11 @@ def status_of(known: Row, spent: Row, warnings: str) -> ItemStatus:
     return ItemStatus(group_id, uuid, ItemState(state), *rest, usage=usage, warnings=warned)
 
 
+def warnings_text(warnings: Sequence[ItemWarning]) -> str:
+    """As a JSON list."""
+    return json.dumps([astuple(each) for each in warnings], ensure_ascii=False, separators=(",", ":"))
+
+
 def attempts_of(counts: Row) -> dict[str, int]:
     """From the counts of extracting, embedding, upserting and crashes."""
     return {name: count for name, count in zip(_ATTEMPTS, counts, strict=True) if count}
@@ -80,3 +86,11 @@ def vector_page(after: VectorsAfter, epoch: int, rows: Sequence[Row]) -> VectorP
         place = (rows[-1][0], rows[-1][1])
     vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
     return VectorPage(epoch, place, vectors, more=len(rows) == after.limit)
+
+
+def reembedding(row: Row) -> Reembedding:
+    """From a row of the group, the space in use, the next one, how many rows were embedded, the group's
+    revision and those up to which texts and facts were looked through."""
+    group_id, former, space, embedded, rev, texts_rev, facts_rev = row
+    share = min(1.0, (texts_rev + facts_rev) / (2 * max(rev, 1)))
+    return Reembedding(group_id, former, space, embedded, share)

@@ -5,6 +5,7 @@ import warnings
 
 from kgsvc.v1 import admin_pb2 as kgsvc_dot_v1_dot_admin__pb2
 from kgsvc.v1 import documents_pb2 as kgsvc_dot_v1_dot_documents__pb2
+from kgsvc.v1 import transfer_pb2 as kgsvc_dot_v1_dot_transfer__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -106,6 +107,11 @@ class AdminServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitResponse.FromString,
                 _registered_method=True)
+        self.ListMerges = channel.unary_unary(
+                '/kgsvc.v1.AdminService/ListMerges',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.ListMergesRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListMergesResponse.FromString,
+                _registered_method=True)
         self.BuildCommunities = channel.unary_unary(
                 '/kgsvc.v1.AdminService/BuildCommunities',
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesRequest.SerializeToString,
@@ -125,6 +131,21 @@ class AdminServiceStub:
                 '/kgsvc.v1.AdminService/ListGroups',
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsResponse.FromString,
+                _registered_method=True)
+        self.SetModes = channel.unary_unary(
+                '/kgsvc.v1.AdminService/SetModes',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.SetModesRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.SetModesResponse.FromString,
+                _registered_method=True)
+        self.ExportGroup = channel.unary_stream(
+                '/kgsvc.v1.AdminService/ExportGroup',
+                request_serializer=kgsvc_dot_v1_dot_transfer__pb2.ExportGroupRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_transfer__pb2.ExportGroupResponse.FromString,
+                _registered_method=True)
+        self.ImportGroup = channel.stream_stream(
+                '/kgsvc.v1.AdminService/ImportGroup',
+                request_serializer=kgsvc_dot_v1_dot_transfer__pb2.ImportGroupRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_transfer__pb2.ImportGroupResponse.FromString,
                 _registered_method=True)
 
 
@@ -234,6 +255,14 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListMerges(self, request, context):
+        """Lists the merges and splits of a group or of one entity, the latest first, a page at a time. Those that were
+        undone are left out. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def BuildCommunities(self, request, context):
         """Starts to build the communities of groups, in the background. Status ACCEPTED.
         """
@@ -257,6 +286,31 @@ class AdminServiceServicer:
 
     def ListGroups(self, request, context):
         """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetModes(self, request, context):
+        """Pauses or resumes a group, or switches modes of the whole service: read-only, models off. Healthcheck and
+        ListGroups tell which are on. Status OK.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportGroup(self, request, context):
+        """Sends all of a group as the file of JSON lines that `kgsvc export` writes. Nothing may be written to the group
+        meanwhile. Status OK, NOT_FOUND, or CONFLICT if the group changed since the export began.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ImportGroup(self, request_iterator, context):
+        """Makes a group of such a file, which the client sends in pieces. All of the file is checked first: nothing of it is
+        written if anything in it is wrong. A group that has content is never changed. Answers how far it is; in the end
+        OK, INVALID_ARGUMENT with the line and the reason, or CONFLICT if the group has content.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -335,6 +389,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.UndoSplitResponse.SerializeToString,
             ),
+            'ListMerges': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMerges,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListMergesRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.ListMergesResponse.SerializeToString,
+            ),
             'BuildCommunities': grpc.unary_unary_rpc_method_handler(
                     servicer.BuildCommunities,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.BuildCommunitiesRequest.FromString,
@@ -354,6 +413,21 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.ListGroups,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.ListGroupsResponse.SerializeToString,
+            ),
+            'SetModes': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetModes,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.SetModesRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.SetModesResponse.SerializeToString,
+            ),
+            'ExportGroup': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportGroup,
+                    request_deserializer=kgsvc_dot_v1_dot_transfer__pb2.ExportGroupRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_transfer__pb2.ExportGroupResponse.SerializeToString,
+            ),
+            'ImportGroup': grpc.stream_stream_rpc_method_handler(
+                    servicer.ImportGroup,
+                    request_deserializer=kgsvc_dot_v1_dot_transfer__pb2.ImportGroupRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_transfer__pb2.ImportGroupResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -746,6 +820,33 @@ class AdminService:
             _registered_method=True)
 
     @staticmethod
+    def ListMerges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/ListMerges',
+            kgsvc_dot_v1_dot_admin__pb2.ListMergesRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.ListMergesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def BuildCommunities(request,
             target,
             options=(),
@@ -843,6 +944,87 @@ class AdminService:
             '/kgsvc.v1.AdminService/ListGroups',
             kgsvc_dot_v1_dot_admin__pb2.ListGroupsRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.ListGroupsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetModes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/SetModes',
+            kgsvc_dot_v1_dot_admin__pb2.SetModesRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.SetModesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/ExportGroup',
+            kgsvc_dot_v1_dot_transfer__pb2.ExportGroupRequest.SerializeToString,
+            kgsvc_dot_v1_dot_transfer__pb2.ExportGroupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ImportGroup(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/kgsvc.v1.AdminService/ImportGroup',
+            kgsvc_dot_v1_dot_transfer__pb2.ImportGroupRequest.SerializeToString,
+            kgsvc_dot_v1_dot_transfer__pb2.ImportGroupResponse.FromString,
             options,
             channel_credentials,
             insecure,

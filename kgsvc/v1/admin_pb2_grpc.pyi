@@ -7,6 +7,7 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from kgsvc.v1 import admin_pb2 as _admin_pb2
 from kgsvc.v1 import documents_pb2 as _documents_pb2
+from kgsvc.v1 import transfer_pb2 as _transfer_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -70,6 +71,10 @@ class AdminServiceStub:
     """
     UndoSplit: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UndoSplitRequest, _admin_pb2.UndoSplitResponse]
     """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone."""
+    ListMerges: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListMergesRequest, _admin_pb2.ListMergesResponse]
+    """Lists the merges and splits of a group or of one entity, the latest first, a page at a time. Those that were
+    undone are left out. Status OK.
+    """
     BuildCommunities: _grpc.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]
     """Starts to build the communities of groups, in the background. Status ACCEPTED."""
     GetCommunityBuild: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]
@@ -78,6 +83,19 @@ class AdminServiceStub:
     """Lists the communities of a group, a page at a time. Status OK."""
     ListGroups: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListGroupsRequest, _admin_pb2.ListGroupsResponse]
     """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK."""
+    SetModes: _grpc.UnaryUnaryMultiCallable[_admin_pb2.SetModesRequest, _admin_pb2.SetModesResponse]
+    """Pauses or resumes a group, or switches modes of the whole service: read-only, models off. Healthcheck and
+    ListGroups tell which are on. Status OK.
+    """
+    ExportGroup: _grpc.UnaryStreamMultiCallable[_transfer_pb2.ExportGroupRequest, _transfer_pb2.ExportGroupResponse]
+    """Sends all of a group as the file of JSON lines that `kgsvc export` writes. Nothing may be written to the group
+    meanwhile. Status OK, NOT_FOUND, or CONFLICT if the group changed since the export began.
+    """
+    ImportGroup: _grpc.StreamStreamMultiCallable[_transfer_pb2.ImportGroupRequest, _transfer_pb2.ImportGroupResponse]
+    """Makes a group of such a file, which the client sends in pieces. All of the file is checked first: nothing of it is
+    written if anything in it is wrong. A group that has content is never changed. Answers how far it is; in the end
+    OK, INVALID_ARGUMENT with the line and the reason, or CONFLICT if the group has content.
+    """
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -120,6 +138,10 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """
     UndoSplit: _aio.UnaryUnaryMultiCallable[_admin_pb2.UndoSplitRequest, _admin_pb2.UndoSplitResponse]  # type: ignore[assignment]
     """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone."""
+    ListMerges: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListMergesRequest, _admin_pb2.ListMergesResponse]  # type: ignore[assignment]
+    """Lists the merges and splits of a group or of one entity, the latest first, a page at a time. Those that were
+    undone are left out. Status OK.
+    """
     BuildCommunities: _aio.UnaryUnaryMultiCallable[_admin_pb2.BuildCommunitiesRequest, _admin_pb2.BuildCommunitiesResponse]  # type: ignore[assignment]
     """Starts to build the communities of groups, in the background. Status ACCEPTED."""
     GetCommunityBuild: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetCommunityBuildRequest, _admin_pb2.GetCommunityBuildResponse]  # type: ignore[assignment]
@@ -128,6 +150,19 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Lists the communities of a group, a page at a time. Status OK."""
     ListGroups: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListGroupsRequest, _admin_pb2.ListGroupsResponse]  # type: ignore[assignment]
     """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK."""
+    SetModes: _aio.UnaryUnaryMultiCallable[_admin_pb2.SetModesRequest, _admin_pb2.SetModesResponse]  # type: ignore[assignment]
+    """Pauses or resumes a group, or switches modes of the whole service: read-only, models off. Healthcheck and
+    ListGroups tell which are on. Status OK.
+    """
+    ExportGroup: _aio.UnaryStreamMultiCallable[_transfer_pb2.ExportGroupRequest, _transfer_pb2.ExportGroupResponse]  # type: ignore[assignment]
+    """Sends all of a group as the file of JSON lines that `kgsvc export` writes. Nothing may be written to the group
+    meanwhile. Status OK, NOT_FOUND, or CONFLICT if the group changed since the export began.
+    """
+    ImportGroup: _aio.StreamStreamMultiCallable[_transfer_pb2.ImportGroupRequest, _transfer_pb2.ImportGroupResponse]  # type: ignore[assignment]
+    """Makes a group of such a file, which the client sends in pieces. All of the file is checked first: nothing of it is
+    written if anything in it is wrong. A group that has content is never changed. Answers how far it is; in the end
+    OK, INVALID_ARGUMENT with the line and the reason, or CONFLICT if the group has content.
+    """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reports health, corrects the graph, and deletes for good. Deleting something that is not there is OK."""
@@ -253,6 +288,16 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         """Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone."""
 
     @_abc_1.abstractmethod
+    def ListMerges(
+        self,
+        request: _admin_pb2.ListMergesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.ListMergesResponse, _abc.Awaitable[_admin_pb2.ListMergesResponse]]:
+        """Lists the merges and splits of a group or of one entity, the latest first, a page at a time. Those that were
+        undone are left out. Status OK.
+        """
+
+    @_abc_1.abstractmethod
     def BuildCommunities(
         self,
         request: _admin_pb2.BuildCommunitiesRequest,
@@ -283,5 +328,36 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.ListGroupsResponse, _abc.Awaitable[_admin_pb2.ListGroupsResponse]]:
         """Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK."""
+
+    @_abc_1.abstractmethod
+    def SetModes(
+        self,
+        request: _admin_pb2.SetModesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.SetModesResponse, _abc.Awaitable[_admin_pb2.SetModesResponse]]:
+        """Pauses or resumes a group, or switches modes of the whole service: read-only, models off. Healthcheck and
+        ListGroups tell which are on. Status OK.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportGroup(
+        self,
+        request: _transfer_pb2.ExportGroupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_transfer_pb2.ExportGroupResponse], _abc.AsyncIterator[_transfer_pb2.ExportGroupResponse]]:
+        """Sends all of a group as the file of JSON lines that `kgsvc export` writes. Nothing may be written to the group
+        meanwhile. Status OK, NOT_FOUND, or CONFLICT if the group changed since the export began.
+        """
+
+    @_abc_1.abstractmethod
+    def ImportGroup(
+        self,
+        request_iterator: _MaybeAsyncIterator[_transfer_pb2.ImportGroupRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_transfer_pb2.ImportGroupResponse], _abc.AsyncIterator[_transfer_pb2.ImportGroupResponse]]:
+        """Makes a group of such a file, which the client sends in pieces. All of the file is checked first: nothing of it is
+        written if anything in it is wrong. A group that has content is never changed. Answers how far it is; in the end
+        OK, INVALID_ARGUMENT with the line and the reason, or CONFLICT if the group has content.
+        """
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

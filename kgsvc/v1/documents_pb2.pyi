@@ -607,6 +607,7 @@ class StreamDocumentsResponse(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     DOCUMENT_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_TOKEN_FIELD_NUMBER: _builtins.int
     client_ref: _builtins.str
     """As sent."""
     sequence: _builtins.int
@@ -615,6 +616,10 @@ class StreamDocumentsResponse(_message.Message):
     """The request_id sent with the document, or the generated one."""
     status: _envelope_pb2.Status.ValueType
     """ACCEPTED: stored. ERROR: refused; see `error`."""
+    consistency_token: _builtins.str
+    """Sent with a later call, as metadata `kgsvc-consistency-token`, it makes that call see the document wherever it is
+    read; empty where the store is one copy.
+    """
     @_builtins.property
     def document(self) -> Global___AddedDocument:
         """Set when it was stored."""
@@ -632,10 +637,11 @@ class StreamDocumentsResponse(_message.Message):
         status: _envelope_pb2.Status.ValueType = ...,
         document: Global___AddedDocument | None = ...,
         error: _envelope_pb2.Error | None = ...,
+        consistency_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["document", b"document", "error", b"error"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_ref", b"client_ref", "document", b"document", "error", b"error", "request_id", b"request_id", "sequence", b"sequence", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_ref", b"client_ref", "consistency_token", b"consistency_token", "document", b"document", "error", b"error", "request_id", b"request_id", "sequence", b"sequence", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -729,6 +735,7 @@ class GetDocumentInput(_message.Message):
     INCLUDE_CHUNKS_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
     group_id: _builtins.str
     """The tenant; required; at most 128 characters."""
     document_id: _builtins.str
@@ -739,6 +746,8 @@ class GetDocumentInput(_message.Message):
     """Chunks in a page, 1 to 1,000; default 100. A page may have fewer where the texts are long."""
     page_token: _builtins.str
     """`next_page_token` of the page before; absent for the first page."""
+    revision: _builtins.int
+    """Of which text the chunks are; absent: of the present one. NOT_FOUND if that revision is not readable."""
     def __init__(
         self,
         *,
@@ -747,21 +756,66 @@ class GetDocumentInput(_message.Message):
         include_chunks: _builtins.bool = ...,
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str | None = ...,
+        revision: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "_page_token", b"_page_token", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "_page_token", b"_page_token", "_revision", b"_revision", "page_size", b"page_size", "page_token", b"page_token", "revision", b"revision"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "_page_token", b"_page_token", "document_id", b"document_id", "group_id", b"group_id", "include_chunks", b"include_chunks", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "_page_token", b"_page_token", "_revision", b"_revision", "document_id", b"document_id", "group_id", b"group_id", "include_chunks", b"include_chunks", "page_size", b"page_size", "page_token", b"page_token", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
     _WhichOneofReturnType__page_token: _TypeAlias = _typing.Literal["page_token"]  # noqa: Y015
     _WhichOneofArgType__page_token: _TypeAlias = _typing.Literal["_page_token", b"_page_token"]  # noqa: Y015
+    _WhichOneofReturnType__revision: _TypeAlias = _typing.Literal["revision"]  # noqa: Y015
+    _WhichOneofArgType__revision: _TypeAlias = _typing.Literal["_revision", b"_revision"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_token) -> _WhichOneofReturnType__page_token | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__revision) -> _WhichOneofReturnType__revision | None: ...
 
 Global___GetDocumentInput: _TypeAlias = GetDocumentInput  # noqa: Y015
+
+@_typing.final
+class DocumentRevision(_message.Message):
+    """One text of a document."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REVISION_FIELD_NUMBER: _builtins.int
+    REFERENCE_TIME_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    READABLE_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """Counted from 1 in order of arrival."""
+    readable: _builtins.bool
+    """Whether GetDocument returns its chunks. A text that arrived with an earlier time than the one that counted was not
+    read; of texts before the hundred latest nothing is kept.
+    """
+    @_builtins.property
+    def reference_time(self) -> _timestamp_pb2.Timestamp:
+        """When the text was true."""
+
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was accepted."""
+
+    def __init__(
+        self,
+        *,
+        revision: _builtins.int = ...,
+        reference_time: _timestamp_pb2.Timestamp | None = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        readable: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "reference_time", b"reference_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "readable", b"readable", "reference_time", b"reference_time", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DocumentRevision: _TypeAlias = DocumentRevision  # noqa: Y015
 
 @_typing.final
 class GetDocumentOutput(_message.Message):
@@ -772,6 +826,7 @@ class GetDocumentOutput(_message.Message):
     DOCUMENT_FIELD_NUMBER: _builtins.int
     CHUNKS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    REVISIONS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Token of the next page; empty on the last page."""
     @_builtins.property
@@ -780,7 +835,11 @@ class GetDocumentOutput(_message.Message):
 
     @_builtins.property
     def chunks(self) -> _containers.RepeatedCompositeFieldContainer[Global___DocumentChunk]:
-        """The chunks of this page, in the order of the text."""
+        """The chunks of this page, in the order of the text. Of a former text, the content of one that was erased is empty."""
+
+    @_builtins.property
+    def revisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___DocumentRevision]:
+        """The latest texts of the document, in order of arrival, at most 100."""
 
     def __init__(
         self,
@@ -788,10 +847,11 @@ class GetDocumentOutput(_message.Message):
         document: Global___Document | None = ...,
         chunks: _abc.Iterable[Global___DocumentChunk] | None = ...,
         next_page_token: _builtins.str = ...,
+        revisions: _abc.Iterable[Global___DocumentRevision] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["document", b"document"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunks", b"chunks", "document", b"document", "next_page_token", b"next_page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunks", b"chunks", "document", b"document", "next_page_token", b"next_page_token", "revisions", b"revisions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -492,6 +492,7 @@ class StreamEpisodesResponse(_message.Message):
     RECEIPT_ID_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_TOKEN_FIELD_NUMBER: _builtins.int
     client_ref: _builtins.str
     """As sent."""
     sequence: _builtins.int
@@ -508,6 +509,10 @@ class StreamEpisodesResponse(_message.Message):
     """The receipt to follow it with; empty when refused."""
     request_id: _builtins.str
     """The request_id sent with the item, or the generated one."""
+    consistency_token: _builtins.str
+    """Sent with a later call, as metadata `kgsvc-consistency-token`, it makes that call see the item wherever it is read;
+    empty where the store is one copy.
+    """
     @_builtins.property
     def error(self) -> _envelope_pb2.Error:
         """Set when the status is ERROR or PARKED. Always in band."""
@@ -524,10 +529,11 @@ class StreamEpisodesResponse(_message.Message):
         receipt_id: _builtins.str = ...,
         error: _envelope_pb2.Error | None = ...,
         request_id: _builtins.str = ...,
+        consistency_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_ref", b"client_ref", "duplicate", b"duplicate", "error", b"error", "receipt_id", b"receipt_id", "request_id", b"request_id", "sequence", b"sequence", "state", b"state", "status", b"status", "uuid", b"uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_ref", b"client_ref", "consistency_token", b"consistency_token", "duplicate", b"duplicate", "error", b"error", "receipt_id", b"receipt_id", "request_id", b"request_id", "sequence", b"sequence", "state", b"state", "status", b"status", "uuid", b"uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -741,12 +747,17 @@ class WatchReceiptOutput(_message.Message):
     GROUP_ID_FIELD_NUMBER: _builtins.int
     ITEMS_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
+    WAIT_REASON_FIELD_NUMBER: _builtins.int
     receipt_id: _builtins.str
     """The receipt watched."""
     group_id: _builtins.str
     """The tenant it belongs to."""
     done: _builtins.bool
     """Whether every item is in a terminal state; true in the last message only."""
+    wait_reason: _builtins.str
+    """Why the unfinished items are not worked on: "group_paused", "read_only" or "model_off"; empty: nothing holds them
+    back. A message without items tells that this changed.
+    """
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.ReceiptItem]:
         """In the first message all items, afterwards those that changed."""
@@ -758,10 +769,11 @@ class WatchReceiptOutput(_message.Message):
         group_id: _builtins.str = ...,
         items: _abc.Iterable[_types_pb2.ReceiptItem] | None = ...,
         done: _builtins.bool = ...,
+        wait_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "group_id", b"group_id", "items", b"items", "receipt_id", b"receipt_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "group_id", b"group_id", "items", b"items", "receipt_id", b"receipt_id", "wait_reason", b"wait_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -895,8 +907,13 @@ class ListItemsOutput(_message.Message):
 
     ITEMS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    WAIT_REASON_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Token of the next page; empty on the last page."""
+    wait_reason: _builtins.str
+    """Why the unfinished items of this page are not worked on: "group_paused", "read_only" or "model_off"; empty: nothing
+    holds them back.
+    """
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.ListedItem]:
         """The items of this page, in the order they were accepted."""
@@ -906,10 +923,11 @@ class ListItemsOutput(_message.Message):
         *,
         items: _abc.Iterable[_types_pb2.ListedItem] | None = ...,
         next_page_token: _builtins.str = ...,
+        wait_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["items", b"items", "next_page_token", b"next_page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["items", b"items", "next_page_token", b"next_page_token", "wait_reason", b"wait_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -17,7 +17,7 @@ from tests.support.client import Client
 from tests.support.neo4j_fixture import Address, named_servers, own_server
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.service import Service
-from tests.support.store_spec import StoreSpec, opened, spec_of
+from tests.support.store_spec import StoreSpec, emptied, spec_of
 
 HERE = Path(__file__).parent
 # They look through all that a store keeps, or delete it: less while nobody else has used the store.
@@ -111,10 +111,7 @@ async def own_store_spec(spec: StoreSpec, shared: SharedServer, tmp_path: Path) 
             yield replace(spec, neo4j=Address(server.uri, server.password))
     else:
         await shared.stop()
-        async with opened(spec) as store:
-            await store.migrate()
-            for group_id in await store.group_ids():
-                await store.delete_group(group_id, 0)
+        await emptied(spec)
         yield spec
 
 

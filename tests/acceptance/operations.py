@@ -110,5 +110,7 @@ OPERATIONS = {
         Operation("GetCommunityBuild", _below("", "build_id", "group_id")),
         Operation("ListCommunities", _below("", "group_id")),
         Operation("ListGroups"),
+        Operation("ListMerges", _below("", "group_id")),
+        Operation("SetModes", _below("", "group_id", "paused")),
     )
 }

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from kgsvc.v1 import types_pb2 as typ
 from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
 from kgsvc.v1.ingestion_pb2 import StreamEpisodesRequest
+from kgsvc.v1.transfer_pb2 import ImportGroupRequest
 from kgsvc.v1.types_pb2 import FactResult
 from tests.support.client import (
     CALL_S,
@@ -33,6 +34,8 @@ MINE = re.compile(r"\b(ant|bee|cow)(?=[-/~])")  # in every uuid, name, group and
 _WORD = re.compile(r"[\w-]+")
 _ID_FIELD = re.compile(r"(?:^|_)(?:uuids?|ids?|episodes|entity_edges)$|^expired_by_")
 _NO_IDS = frozenset({"request_id", "group_id", "group_ids"})
+# In exports: episodes that the caller itself had named as the context of an item, whosever.
+_NAMED_BEFORE = re.compile(r'\\"previous\\":\[[^\]]*\]')
 _KEYS = 40  # idempotency keys, which tenants share
 
 
@@ -172,7 +175,7 @@ class Tenant:
         error = (
             "" if failure is None else f"{failure.code()} {failure.details()} {failure.trailing_metadata()}"
         )
-        told = f"{' '.join(map(str, answers))} {error}"
+        told = _NAMED_BEFORE.sub("", f"{' '.join(map(str, answers))} {error}")
         self._memory.told.append(Told(self.name, name, answered, asked, words(told)))
         return told
 
@@ -238,6 +241,8 @@ class Wishes:
             return [self._streamed_episode() for _ in range(self._rng.randint(1, 4))]
         if name == "StreamDocuments":
             return [self._streamed_document() for _ in range(self._rng.randint(1, 2))]
+        if name == "ImportGroup":
+            return [ImportGroupRequest(group_id=self._some_group(), data=b'{"row": "none"}\n', last=True)]
         return {**self._writes(), **self._reads(), **self._changes()}[name]
 
     def _previous(self) -> list[str]:
@@ -263,6 +268,13 @@ class Wishes:
     def _page(self) -> dict[str, Any]:
         token = [self._rng.choice(self._memory.tokens[-20:])] if self._memory.tokens else []
         return {"page_size": 2} | ({"page_token": token[0]} if token and self._rng.random() < 0.3 else {})
+
+    def _either(self) -> dict[str, Any]:
+        return {"uuid": self._entity} if self._rng.random() < 0.5 else {}
+
+    def _modes(self) -> dict[str, Any]:
+        mine = {"group_id": self._group, "paused": False}
+        return mine if self._rng.random() < 0.7 else {"read_only": True, "model_off": True}
 
     def _cursor(self) -> dict[str, Any]:
         tokens = self._memory.tokens[-20:] if self._rng.random() < 0.3 else []
@@ -333,7 +345,9 @@ class Wishes:
             "GetCommunityBuild": {"group_id": group, "build_id": some("build_id")},
             "ListCommunities": {"group_id": group, **self._page()},
             "ListGroups": self._page(),
+            "ListMerges": {"group_id": group, **self._either(), **self._page()},
             "WatchGroup": {"group_id": group, **self._cursor()},
+            "ExportGroup": {"group_id": group, **self._cursor()},
         }  # fmt: skip
 
     def _changes(self) -> dict[str, dict[str, Any]]:
@@ -352,4 +366,5 @@ class Wishes:
             "DeleteDocument": {"group_id": group, "document_id": f"{self._word}-d"},
             "DeleteGroup": {"group_id": group},
             "ClearAll": {},
+            "SetModes": self._modes(),
         }  # fmt: skip

@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1.documents_pb2 import DocumentItem, StreamDocumentsRequest
+from kgsvc.v1.transfer_pb2 import ImportGroupRequest
 from tests.acceptance.access import GROUP, HOUR_MS, Guarded, guarded
 from tests.support.client import (
     CALL_S,
@@ -96,6 +97,8 @@ def body_of(name: str, group: str = GROUP) -> bytes:
         return stream_request(group, episode("Ann met Bea.", JAN)).SerializeToString()
     if name == "StreamDocuments":
         return streamed_document(group).SerializeToString()
+    if name == "ImportGroup":
+        return ImportGroupRequest(group_id=group).SerializeToString()
     raw: bytes = request_of(name, **inputs(group)[name]).SerializeToString()
     return raw
 
@@ -148,6 +151,20 @@ async def test_only_the_administrator_of_every_group_clears_all(server: Guarded)
         assert (await code_of(client, "DeleteGroup", body_of("DeleteGroup"))) == ("OK", None)
     async with server.client("admin") as client:
         assert (await code_of(client, "ClearAll", body_of("ClearAll"))) == ("OK", None)
+
+
+async def test_only_the_administrator_of_every_group_switches_the_service(server: Guarded) -> None:
+    async with server.client("tenant") as client:
+        for mode in ("read_only", "model_off"):
+            body = request_of("SetModes", **{mode: True}).SerializeToString()
+            assert await code_of(client, "SetModes", body) == ("PERMISSION_DENIED", None)
+        paused = await client.ask("SetModes", group_id=GROUP, paused=True)
+        assert paused.group.HasField("paused_since")
+        await client.ask("SetModes", group_id=GROUP, paused=False)
+    async with server.client("admin") as client:
+        now = await client.ask("SetModes", model_off=True)
+        assert now.modes.HasField("model_off_since")
+        await client.ask("SetModes", model_off=False)
 
 
 async def test_what_is_in_a_foreign_group_is_not_there(server: Guarded) -> None:
@@ -203,10 +220,16 @@ async def ended(call: Any) -> str:
 
 
 @pytest.mark.parametrize("how", ["revoked", "expired"])
-@pytest.mark.parametrize("name", ["StreamEpisodes", "StreamDocuments", "WatchReceipt", "WatchGroup"])
+@pytest.mark.parametrize(
+    "name", ["StreamEpisodes", "StreamDocuments", "WatchReceipt", "WatchGroup", "ImportGroup"]
+)
 async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guarded) -> None:
     brief = f"{name} {how}".replace(" ", "-").lower()
-    await idle.add(brief, {"acme/": "write"}, HOUR_MS if how == "revoked" else 1_500)
+    await idle.add(
+        brief,
+        {"acme/": "admin" if name == "ImportGroup" else "write"},
+        HOUR_MS if how == "revoked" else 1_500,
+    )
     async with idle.client("admin") as admin, idle.client(brief) as client:
         accepted = await admin.add_episodes(GROUP, [episode("Ann met Bea.", JAN)])
         await taken_over(client)
@@ -217,6 +240,10 @@ async def test_a_stream_ends_with_its_credential(name: str, how: str, idle: Guar
         elif name == "StreamDocuments":
             call = client.ingestion.StreamDocuments(timeout=CALL_S)
             await call.write(streamed_document(GROUP, brief))
+            assert (await call.read()).status == envelope_pb2.STATUS_ACCEPTED
+        elif name == "ImportGroup":
+            call = client.admin.ImportGroup(timeout=CALL_S)
+            await call.write(ImportGroupRequest(group_id=f"acme/{brief}"))
             assert (await call.read()).status == envelope_pb2.STATUS_ACCEPTED
         elif name == "WatchGroup":
             call = client.retrieval.WatchGroup(request_of(name, group_id=GROUP), timeout=CALL_S)
@@ -351,6 +378,31 @@ async def test_the_audit_names_what_was_written(server: Guarded) -> None:
     ]
     assert given.uuid == "given"
     assert [each for each in named if each[1].startswith(group)] == expected
+
+
+async def test_the_audit_notes_exports_and_imports(server: Guarded) -> None:
+    group = "acme/moved"
+    async with server.client("tenant") as owner, server.client("read-only") as reader:
+        await owner.ask("AddEntityNode", uuid="moved", group_id=group, name="Ann")
+        assert await code_of(reader, "ExportGroup", body_of("ExportGroup", group)) == (
+            "PERMISSION_DENIED",
+            None,
+        )
+        whole = request_of("ExportGroup", group_id=group)
+        async for answer in owner.admin.ExportGroup(whole, timeout=CALL_S):
+            assert answer.error.error_code == ""
+        await code_of(owner, "ImportGroup", body_of("ImportGroup", group))
+    audit = server.access_file.with_name("audit.jsonl")
+    async with asyncio.timeout(ENDS_S):
+        while '"ImportGroup"' not in audit.read_text().splitlines()[-1]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    noted = [line for line in lines if line["groups"] == [group] and "Group" in line["operation"]]
+    assert [(line["who"], line["operation"], line["outcome"], line.get("error_code")) for line in noted] == [
+        ("read-only", "ExportGroup", "refused", "PERMISSION_DENIED"),
+        ("tenant", "ExportGroup", "success", None),
+        ("tenant", "ImportGroup", "refused", "CONFLICT"),
+    ]
 
 
 async def test_the_audit_names_erasures_of_whole_groups(server: Guarded) -> None:

@@ -29,7 +29,7 @@ from tests.support.scripted_openai import refused as declined
 WORKS = fact("WORKS_AT", "Ann", "Acme", "Ann works at Acme", valid_at="2024-01-15")
 SAID = "Bo: I like green tea."
 FACT = "Ann works at Acme (since 2024-01-15)"
-DONE_S = 20.0
+DONE_S = 60.0
 _QUOTING: dict[str, str] = {}  # what the model answers: its quotes stand for the handles of lines
 
 

@@ -10,8 +10,10 @@ import pytest
 from kgsvc.v1 import documents_pb2 as doc
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
+from tests.acceptance.refusals import refused
 from tests.acceptance.saying import FEB, JAN, MAR, reads_bodies
 from tests.support.client import DONE_S, Client, timestamp
+from tests.support.contract import request_of
 from tests.support.scripted_openai import Outcome, Request, ScriptedOpenAI, answer, edge, node, status
 
 SETTINGS = {"documents.token_size": "64", "documents.overlap": "8"}
@@ -72,10 +74,11 @@ async def settled(client: Client, group: str, document_id: str = "book") -> doc.
             await asyncio.sleep(0.05)
 
 
-async def chunks(client: Client, group: str, document_id: str = "book") -> list[doc.DocumentChunk]:
-    pages = client.pages(
-        "GetDocument", group_id=group, document_id=document_id, include_chunks=True, page_size=7
-    )
+async def chunks(
+    client: Client, group: str, document_id: str = "book", **more: Any
+) -> list[doc.DocumentChunk]:
+    asked = {"group_id": group, "document_id": document_id, "include_chunks": True, "page_size": 7}
+    pages = client.pages("GetDocument", **asked, **more)
     return [each async for page in pages for each in page.chunks]
 
 
@@ -197,6 +200,25 @@ async def test_a_text_of_an_earlier_time_does_not_become_the_present_one(client:
     assert (late.arrival, late.revision, late.new_chunks) == (doc.DOCUMENT_ARRIVAL_OUTDATED, 1, 0)
     assert whole(await chunks(client, group)) == text(*BOOK[:4])
     assert (await add(client, group, text(*BOOK[4:8]), JAN)).arrival == doc.DOCUMENT_ARRIVAL_UNCHANGED
+
+
+async def test_former_texts_can_be_read_beside_the_present_one(client: Client, group: str) -> None:
+    """Whole, as they stood; not those that never counted."""
+    former, late, present = text(*BOOK[:9]), text(*BOOK[10:12]), text(BOOK[9], *BOOK[1:9])
+    for at, content in ((FEB, former), (JAN, late), (MAR, present)):
+        await read(client, group, content, at)
+    told: doc.GetDocumentOutput = await client.ask("GetDocument", group_id=group, document_id="book")
+    assert [(each.revision, each.readable) for each in told.revisions] == [(1, True), (2, False), (3, True)]
+    assert [each.reference_time.ToMilliseconds() for each in told.revisions] == [FEB, JAN, MAR]
+    before, now = await chunks(client, group, revision=1), await chunks(client, group, revision=3)
+    assert (whole(before), whole(now)) == (former, present)
+    assert now == await chunks(client, group)
+    kept = {each.chunk_id for each in before} & {each.chunk_id for each in now}
+    assert 0 < len(kept) < len(before)
+    for number in (2, 4):
+        asked = {"group_id": group, "document_id": "book", "include_chunks": True, "revision": number}
+        refusal = await refused(client, "GetDocument", request_of("GetDocument", **asked))
+        assert (refusal.code, refusal.fields) == ("NOT_FOUND", ("input.revision",))
 
 
 async def test_a_text_that_comes_back_is_read_and_holds_again(client: Client, group: str) -> None:

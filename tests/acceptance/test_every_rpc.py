@@ -8,6 +8,7 @@ from kgsvc.v1 import admin_pb2 as adm
 from kgsvc.v1 import retrieval_pb2 as ret
 from kgsvc.v1 import types_pb2 as typ
 from kgsvc.v1.documents_pb2 import DOCUMENT_STATE_PROCESSED, DocumentItem, StreamDocumentsRequest
+from kgsvc.v1.transfer_pb2 import ImportGroupRequest
 from tests.acceptance.saying import FEB, JAN, MAR, body, fact, telling
 from tests.support.client import DONE_S, Client, granted, message, timestamp
 from tests.support.contract import METHODS, request_of
@@ -66,6 +67,19 @@ class Caller:
 
         call = self._client.ingestion.StreamDocuments(parts(), timeout=DONE_S)
         return [granted(each) async for each in call]
+
+    async def export_group(self, group: str) -> bytes:
+        """ExportGroup: the file."""
+        self.called.add("ExportGroup")
+        call = self._client.admin.ExportGroup(request_of("ExportGroup", group_id=group), timeout=DONE_S)
+        return b"".join([granted(each).output.data async for each in call])
+
+    async def import_group(self, group: str, file: bytes) -> Any:
+        """ImportGroup of a file in one piece: the last answer."""
+        self.called.add("ImportGroup")
+        parts = iter([ImportGroupRequest(group_id=group, data=file, last=True)])
+        call = self._client.admin.ImportGroup(parts, timeout=DONE_S)
+        return [granted(each) async for each in call][-1]
 
 
 async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: str, spec: StoreSpec) -> None:
@@ -147,6 +161,8 @@ async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.Fac
     merged = await ask("MergeEntityNodes", group_id=group, **ends)
     split = await ask("SplitEntityNode", group_id=group, uuid=merged.node.uuid, fact_uuids=[likes.uuid])
     assert (await ask("GetEntityEdge", uuid=likes.uuid)).source_node_uuid == split.node.uuid
+    listed = (await ask("ListMerges", group_id=group, uuid=merged.node.uuid)).merges
+    assert [each.merge_id for each in listed] == [split.split_id, merged.merge_id]
     assert (await ask("UndoSplit", group_id=group, split_id=split.split_id)).node.uuid == merged.node.uuid
     await ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
 
@@ -167,6 +183,8 @@ async def grouped(ask: Caller, group: str) -> None:
     assert (listed.episodes, listed.entities) == (3, 5)
     assert listed.facts >= 2
     assert listed.HasField("changed_at")
+    assert (await ask("SetModes", group_id=group, paused=True)).group.HasField("paused_since")
+    assert not (await ask("SetModes", group_id=group, paused=False)).group.HasField("paused_since")
 
 
 async def followed(ask: Caller, group: str) -> None:
@@ -185,10 +203,14 @@ async def deleted(ask: Caller, group: str, likes: typ.FactResult) -> None:
     assert (await ask("DeleteEpisode", uuid="hi", group_id=group)).success
     left = await ask("GetEpisodes", group_id=group, last_n=9)
     assert [each.uuid for each in left.episodes] == ["works", "likes"]
+    file = await ask.export_group(group)
     gone = await ask("DeleteGroup", group_id=group)
     assert gone.success
     assert (await ask("GetErasure", erasure_id=gone.erasure_id)).erasure.kind == "group"
     assert not (await ask("GetEpisodes", group_id=group, last_n=9)).episodes
+    assert (await ask.import_group(group, file)).rows["episode"] == 2
+    back = await ask("GetEpisodes", group_id=group, last_n=9)
+    assert [each.uuid for each in back.episodes] == ["works", "likes"]
 
 
 async def cleared(ask: Caller, client: Client, group: str) -> None:

@@ -29,7 +29,7 @@ async def test_a_group_is_listed_with_what_it_holds(client: Client, group: str) 
     assert await of(client, group) == []
     await client.ingest(group, [telling(JAN, WORKS)])
     (one,) = await of(client, group)
-    assert (one.episodes, one.entities, one.facts) == (1, 2, 1)
+    assert (one.episodes, one.entities, one.facts, one.waiting, one.parked) == (1, 2, 1, 0, 0)
     await client.ingest(group, [telling(FEB, LIKES)])
     (two,) = await of(client, group)
     assert (two.episodes, two.entities, two.facts) == (2, 4, 2)

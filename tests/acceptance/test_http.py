@@ -11,12 +11,16 @@ import httpx
 import pytest
 import pytest_asyncio
 from google.protobuf import json_format
+from google.protobuf.message_factory import GetMessageClass
 
 from kgsvc.v1 import ingestion_pb2 as ing
 from tests.acceptance.access import GROUP, Guarded, guarded
 from tests.acceptance.saying import JAN, fact, telling
+from tests.acceptance.test_access import body_of
+from tests.acceptance.test_limits import CAPS, NUMBERS, with_value
 from tests.support.client import CALL_S, Client
 from tests.support.contract import METHODS, path, response_class
+from tests.support.http_calls import as_json, called, first, frame, framed, streams
 from tests.support.requests import complete
 from tests.support.service import Service
 
@@ -30,23 +34,6 @@ HTTP_STATUSES = {"INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "ALREADY_EXISTS": 40
 async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=service.http_url, timeout=CALL_S, trust_env=False) as made:
         yield made
-
-
-def as_json(message: Any) -> str:
-    return json_format.MessageToJson(message)
-
-
-def frame(message: bytes, flags: int = 0) -> bytes:
-    return bytes([flags]) + len(message).to_bytes(4, "big") + message
-
-
-def framed(body: bytes) -> list[tuple[int, bytes]]:
-    found = []
-    while body:
-        size = int.from_bytes(body[1:5], "big")
-        found.append((body[0], body[5 : 5 + size]))
-        body = body[5 + size :]
-    return found
 
 
 def shape(value: Any) -> Any:
@@ -77,7 +64,53 @@ async def test_a_call_answers_as_over_grpc(
     found = answer.json()
     status, expected = await over_grpc(client, name, f"{group}-a")
     assert answer.status_code == status
-    assert (found["message"] if "message" in found else shape(found)) == expected
+    assert (found["message"] if "code" in found else shape(found)) == expected
+
+
+async def first_over_grpc(client: Client, name: str, raw: bytes) -> tuple[str, Any]:
+    """The code of a stream and the first answer."""
+    method = METHODS[name]
+    make: Any = client.channel.stream_stream if method.client_streaming else client.channel.unary_stream
+    started = make(path(name), lambda sent: sent, response_class(name).FromString)
+    call = started(
+        iter([raw]) if method.client_streaming else raw,
+        timeout=CALL_S,
+        metadata=[("kgsvc-errors", "status")],
+    )
+    try:
+        answer = await call.read()
+    except grpc.aio.AioRpcError as error:
+        return error.code().name.lower(), error.details()
+    call.cancel()
+    return "", shape(json_format.MessageToDict(answer))
+
+
+@pytest.mark.parametrize("name", sorted(filter(streams, METHODS)))
+async def test_a_stream_answers_as_over_grpc(
+    name: str, client: Client, http: httpx.AsyncClient, group: str
+) -> None:
+    raw = body_of(name, f"{group}-b")
+    sent = as_json(GetMessageClass(METHODS[name].input_type).FromString(raw))
+    found = await first(http, name, sent)
+    code, expected = await first_over_grpc(client, name, body_of(name, f"{group}-a"))
+    if code:
+        told = found.error["message"].replace(f"{group}-b", f"{group}-a")
+        assert (found.code, told) == (code, expected)
+    else:
+        assert shape(found.answers[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("operation", "where", "most"),
+    [*((o, w, "x" * (n + 1)) for o, w, n in CAPS), *((o, w, n + 1) for o, w, n in NUMBERS)],
+)
+async def test_what_is_over_its_limit_is_named(
+    operation: str, where: str, most: str | int, http: httpx.AsyncClient, group: str
+) -> None:
+    found = await called(http, operation, as_json(with_value(operation, where, most, group)))
+    details = {each["type"]: each["debug"] for each in found.error["details"]}
+    (violation,) = details["google.rpc.BadRequest"]["fieldViolations"]
+    assert (found.status, violation["field"], violation["reason"]) == (400, where, "LIMIT_EXCEEDED")
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -119,7 +152,7 @@ async def test_a_stream_comes_as_events(http: httpx.AsyncClient, client: Client,
 
 async def test_a_stream_of_connect_both_ways(http: httpx.AsyncClient, group: str) -> None:
     episode = telling(JAN, fact("LIKES", "Ann", "tea"), uuid="told")
-    request = as_json(ing.StreamEpisodesRequest(group_id=group, episode=episode)).encode()
+    request = as_json(ing.StreamEpisodesRequest(group_id=group, episode=episode))
     headers = {"content-type": "application/connect+json"}
     answer = await http.post(path("StreamEpisodes"), content=frame(request) + frame(request), headers=headers)
     *acknowledged, (flags, end) = framed(answer.content)
@@ -131,7 +164,8 @@ async def test_a_stream_of_connect_both_ways(http: httpx.AsyncClient, group: str
     ("body", "headers", "status", "said"),
     [
         (b"{", JSON, 400, "Failed to load JSON"),
-        (b"[]", JSON, 400, "input: is required"),
+        (b"[]", JSON, 400, "is not an object"),
+        (b"{}", JSON, 400, "input: is required"),
         (b"\xff", JSON, 400, "as JSON"),
         (b"[" * 20_000, JSON, 400, "as JSON"),
         (b'{"input": {"query": 7}}', JSON, 400, "query"),
@@ -154,6 +188,15 @@ async def test_what_cannot_be_read_is_refused(
 ) -> None:
     answer = await http.post(path("SearchFacts"), content=body, headers=headers)
     assert (answer.status_code, said in answer.text) == (status, True), answer.text[:500]
+
+
+async def test_pages_of_other_origins_are_told_nothing(http: httpx.AsyncClient) -> None:
+    origin = {"origin": "https://evil.test"}
+    wanted = origin | {"access-control-request-method": "POST"}
+    asked = await http.options(path("Healthcheck"), headers=wanted)
+    assert asked.status_code == 405
+    answer = await http.post(path("Healthcheck"), json={}, headers=origin)
+    assert not any(each.startswith("access-control") for each in (*asked.headers, *answer.headers))
 
 
 async def test_a_deadline_ends_a_stream(http: httpx.AsyncClient, group: str) -> None:

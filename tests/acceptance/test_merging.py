@@ -9,6 +9,7 @@ from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.refusals import refused
 from tests.acceptance.saying import APR, FEB, JAN, MAR, fact, telling
 from tests.support.client import CALL_S, Client, granted
+from tests.support.contract import request_of
 from tests.support.store_spec import StoreSpec, dumped
 
 WORKS = fact("WORKS_AT", "Robert Smith", "Acme", "Robert Smith works at Acme")
@@ -182,3 +183,53 @@ async def test_what_cannot_be_taken_back_is_refused(client: Client, group: str) 
     back = adm.UndoMergeRequest(input=adm.UndoMergeInput(group_id=group, merge_id=done.merge_id))
     refusal = await refused(client, "UndoMerge", back)
     assert (refusal.code, refusal.fields) == ("CONFLICT", ("input.merge_id",))
+
+
+async def test_merges_and_splits_are_listed(client: Client, group: str) -> None:
+    """The latest first, with the names of both, in pages; what was undone is not."""
+    robert, zed = await told(client, group)
+    merged = await merge(client, group, robert, zed)
+    split = await client.ask("SplitEntityNode", group_id=group, uuid=robert, episode_uuids=["two"])
+    for asked in ({}, {"uuid": robert}):
+        pages = [page async for page in client.pages("ListMerges", group_id=group, page_size=1, **asked)]
+        found = [each for page in pages for each in page.merges]
+        assert [each.merge_id for each in found] == [split.split_id, merged.merge_id]
+        assert [each.kind for each in found] == [adm.MERGE_KIND_SPLIT, adm.MERGE_KIND_MERGE]
+        assert {(each.kept_uuid, each.kept_name) for each in found} == {(robert, "Robert Smith")}
+        assert [each.merged_uuid for each in found] == [split.node.uuid, zed]
+        assert [each.merged_name for each in found] == [split.node.name, "Zed"]
+        assert all(each.created_at.ToMilliseconds() > FEB for each in found)
+        assert not any(each.HasField("obstacle") or each.HasField("episode_uuid") for each in found)
+    await client.ask("UndoSplit", group_id=group, split_id=split.split_id)
+    (left,) = (await client.ask("ListMerges", group_id=group, uuid=zed)).merges
+    assert left.merge_id == merged.merge_id
+    await undo(client, group, merged.merge_id)
+    assert not (await client.ask("ListMerges", group_id=group)).merges
+
+
+async def test_a_listed_merge_says_why_it_cannot_be_undone(client: Client, group: str) -> None:
+    """As UndoMerge and UndoSplit would."""
+    robert, zed = await told(client, group)
+    done = await merge(client, group, robert, zed)
+    split = await client.ask("SplitEntityNode", group_id=group, uuid=robert, episode_uuids=["one"])
+    await client.ask("AddEntityNode", uuid=robert, group_id=group, name="Zed")  # the alias becomes its name
+    await merge(client, group, robert, split.node.uuid)
+    listed = {each.merge_id: each for each in (await client.ask("ListMerges", group_id=group)).merges}
+    assert listed[done.merge_id].obstacle == "a name of the merged entity belongs to another entity now"
+    assert "one of the two" in listed[split.split_id].obstacle
+    for name, field, merge_id in (
+        ("UndoMerge", "merge_id", done.merge_id),
+        ("UndoSplit", "split_id", split.split_id),
+    ):
+        refusal = await refused(client, name, request_of(name, group_id=group, **{field: merge_id}))
+        assert (refusal.code, listed[merge_id].obstacle in refusal.message) == ("CONFLICT", True)
+
+
+async def test_a_token_of_another_listing_is_refused(client: Client, group: str) -> None:
+    robert, zed = await told(client, group)
+    await merge(client, group, robert, zed)
+    await client.ask("SplitEntityNode", group_id=group, uuid=robert, episode_uuids=["two"])
+    token = (await client.ask("ListMerges", group_id=group, page_size=1)).next_page_token
+    for given in ({"uuid": robert, "page_token": token}, {"page_token": "WzEsMl0="}):
+        refusal = await refused(client, "ListMerges", request_of("ListMerges", group_id=group, **given))
+        assert (refusal.code, refusal.fields) == ("INVALID_ARGUMENT", ("input.page_token",))

@@ -11,7 +11,7 @@ import grpc.aio
 import kgsvc_client
 import pytest
 from kgsvc_client import aio
-from kgsvc_client.connection import TRIES, Attempts, Runtime
+from kgsvc_client.connection import TRIES, Attempts, Call, Connection, Runtime
 from kgsvc_client.errors import error
 
 from kgsvc.api.errors import RULES, CallFailure, Mode, to_status
@@ -104,24 +104,43 @@ async def test_attempts_end_with_the_number_of_tries() -> None:
     assert len(sent) == TRIES
 
 
+async def test_a_service_that_does_not_know_an_operation_is_said_to_be_older() -> None:
+    async with service(lambda _: None) as (address, _), aio.Client(address) as client:
+        with pytest.raises(kgsvc_client.OlderService, match=f"{address} .*is it older than this client"):
+            await client.group("g").search("Who?")
+
+
 def test_pauses_grow_and_honour_what_the_service_asks_for() -> None:
     runtime = Runtime(monotonic=lambda: 0.0, chance=lambda: 1.0)
-    attempts = Attempts(runtime, within_s=60.0, tries=100)
+    attempts = Attempts(runtime, Call("Healthcheck", tries=100), timeout_s=60.0)
     busy = error("OVERLOADED", "not now")
     assert [attempts.pause_s(busy) for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
     busy.retry_after_s = 10.0
     attempts.progressed()
     assert attempts.pause_s(busy) == 10.1
-    assert Attempts(replace(runtime, chance=lambda: 0.0), 60.0).pause_s(error("BROKEN", "")) == 0.05
+    assert (
+        Attempts(replace(runtime, chance=lambda: 0.0), Call("Healthcheck"), 60.0).pause_s(error("BROKEN", ""))
+        == 0.05
+    )
 
 
 def test_nobody_waits_longer_than_there_is_time() -> None:
-    attempts = Attempts(Runtime(monotonic=lambda: 0.0), within_s=5.0)
+    attempts = Attempts(Runtime(monotonic=lambda: 0.0), Call("Healthcheck"), timeout_s=5.0)
     used_up = error("QUOTA_EXCEEDED", "tomorrow")
     used_up.retry_after_s = 3_600.0
     with pytest.raises(kgsvc_client.Unavailable) as caught:
         attempts.pause_s(used_up)
     assert caught.value is used_up
+
+
+def test_what_is_given_comes_before_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSVC_SERVER", "localhost:1")
+    monkeypatch.setenv("KGSVC_TOKEN", "theirs")
+    found = Connection({"server": None, "token": "mine"})
+    assert (found.address, dict(found.metadata)["authorization"]) == ("localhost:1", "Bearer mine")
+    monkeypatch.setenv("KGSVC_TLS_CERT", "cert.pem")
+    with pytest.raises(ValueError, match="tls_cert and tls_key"):
+        Connection({})
 
 
 def test_a_token_does_not_travel_readable_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,3 +149,9 @@ def test_a_token_does_not_travel_readable_by_all(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ValueError, match="readable by all") as caught:
         kgsvc_client.Client()
     assert "kgsvc_secret" not in str(caught.value)
+
+
+def test_streams_of_interceptors_give_no_way_to_end_them() -> None:
+    attempts = Attempts(Runtime(), Call("WatchGroup"), timeout_s=1.0)
+    attempts.stream = (number for number in range(3))  # as that of OpenTelemetry
+    assert not attempts.cancel()

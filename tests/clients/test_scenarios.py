@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,17 @@ DRIVERS = {"python": PYTHON, "python-aio": [*PYTHON, "--aio"]}
 DONE_S = 240.0
 
 
+def secured(scenario: dict[str, Any]) -> dict[str, Any]:
+    """The same with TLS and a token, unless it says itself where it takes place."""
+    return scenario if "world" in scenario else scenario | {"world": "guarded", "token": "owner"}
+
+
 async def passed(
-    driver: Sequence[str], scenarios: Sequence[object], spec: StoreSpec, folder: Path, group: str
+    driver: Sequence[str], scenarios: Sequence[dict[str, Any]], spec: StoreSpec, folder: Path, group: str
 ) -> None:
-    """Run a driver; all of it must succeed."""
+    """Run a driver; all of it must succeed: with TLS and tokens on the embedded store, else without."""
+    if spec.neo4j is None:
+        scenarios = [secured(each) for each in scenarios]
     async with worlds(spec.settings, folder, group) as setup:
         files = written(folder, "setup.json", setup), written(folder, "scenarios.json", scenarios)
         python = str(CLIENTS / "python")

@@ -129,7 +129,26 @@ async def test_it_is_there_for_commonjs_and_for_browsers(clean: Path, server: Se
     assert "transport" in await done(clean, "node", "--conditions=browser", "-e", browsed)
 
 
+@pytest.mark.parametrize("protocol", ["connect", "grpc-web"])
+async def test_it_runs_as_in_a_browser(protocol: str, package: Path, clean: Path, tmp_path: Path) -> None:
+    web = "@connectrpc/connect-web"
+    (clean / "node_modules" / web).symlink_to(package / "node_modules" / web)
+    program = clean / "browser.mjs"
+    program.write_bytes((package / "browser.mjs").read_bytes())
+    settings = {"store.data_dir": str(tmp_path / "data"), "server.http_listen": "127.0.0.1:0"}
+    async with Service(settings, tmp_path) as service:
+        node = ("node", "--conditions=browser", "--preserve-symlinks")
+        assert "done" in await done(clean, *node, program.name, protocol, service.http_url)
+
+
 async def test_its_types_suit_every_way_to_import_it(package: Path, tarball: Path) -> None:
     tools = package / "node_modules" / ".bin"
     await done(package, tools / "attw", tarball)
     assert "All good" in await done(package, tools / "publint", "--strict", tarball)
+
+
+async def test_its_reference_has_all_that_programs_use(package: Path, tmp_path: Path) -> None:
+    await done(package, "npm", "run", "--silent", "docs", "--", "--out", tmp_path)
+    shown = (tmp_path / "modules.html").read_text()
+    for name in ("Client", "Group", "KgsvcError", "Fact", "Entity", "Receipt", "Report", "Changes"):
+        assert f"/{name}.html" in shown, name

@@ -94,7 +94,11 @@ def _tokens(path: Path) -> dict[str, str]:
     """The access file, and its tokens by name."""
     made, now_ms = {}, int(time.time() * 1_000)
     with changing(path) as credentials:
-        for name, grants in (("reader", {"*": "read"}), ("revoked", {"*": "admin"})):
+        for name, grants in (
+            ("reader", {"*": "read"}),
+            ("revoked", {"*": "admin"}),
+            ("owner", {"*": "admin"}),
+        ):
             credential, made[name] = new_token(name, scopes_of(grants), now_ms, now_ms + _HOUR_MS)
             credentials.append(credential)
     return made

@@ -9,7 +9,7 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.delta import Erased, Guard
 from kgsvc.domain.model.erasures import GROUP_COUNTS, Erasure, ErasureKind
 from kgsvc.domain.model.items import ItemState, Transition
-from kgsvc.stores.protocol import Anchor, GroupDump
+from kgsvc.stores.protocol import Anchor, GroupDump, GroupSize
 from kgsvc.stores.search_protocol import PROOFS
 from tests.support.samples import HUGE, MANY, NOW, Scratch, batch, episode, fact, present, tombstone
 
@@ -359,3 +359,27 @@ async def test_proofs_last_until_an_erasure(g: Scratch) -> None:
     await g.store.removed(erasure.erasure_id, g.id, {"facts": 1})
     assert not await g.store.proven(g.id, "later0")
     await g.store.free_erased(NOW + 3)
+
+
+async def test_sizes_tell_what_waits_and_what_is_parked(g: Scratch) -> None:
+    """Of groups within a range of names; what was finished, or went with DeleteGroup, is neither."""
+
+    async def size(group: Scratch) -> list[GroupSize]:
+        return await g.store.group_sizes(group.id, f"{group.id}\0", 9)
+
+    lease = await g.begun(*g.episodes(3))
+    other = g.sibling()
+    await other.accepted(other.episode("e0"))
+    (first,) = await size(g)
+    assert (first.group_id, first.episodes, first.waiting, first.parked) == (g.id, 3, 3, 0)
+    await g.move(lease, ItemState.PARKED, "e1", reason="unreadable")
+    await g.move(lease, ItemState.COMPLETED, "e2")
+    (second,) = await size(g)
+    assert (second.episodes, second.waiting, second.parked) == (3, 1, 1)
+    await g.store.retry_items(g.id, ("e1",), NOW + 3)
+    assert [(each.waiting, each.parked) for each in await size(g)] == [(2, 0)]
+    await g.store.delete_group(g.id, NOW + 9)
+    assert await size(g) == []
+    await g.accepted(g.episode("e9"))
+    assert [(each.waiting, each.parked) for each in await size(g)] == [(1, 0)]
+    assert [(each.waiting, each.parked) for each in await size(other)] == [(1, 0)]

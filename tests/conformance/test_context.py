@@ -1,5 +1,6 @@
 """CandidateStore: entities by tokens of their names, open facts by source and by pair."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -7,10 +8,41 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Source
 from kgsvc.domain.model.items import NewItem
 from kgsvc.domain.names.similarity import identities, name_tokens
-from kgsvc.domain.resolution.decisions import CandidateQuery, NameCandidates, VectorPage, VectorsAfter
+from kgsvc.domain.resolution.decisions import (
+    EXPIRED_READ,
+    CandidateQuery,
+    NameCandidates,
+    VectorPage,
+    VectorsAfter,
+)
 from kgsvc.stores.protocol import Anchor, EpisodeCut
 from kgsvc.stores.search_protocol import Changes
 from tests.support.samples import NOW, Scratch, batch, fact, present, tombstone
+
+
+async def test_reads_of_many_groups_at_once_answer_each_its_own(g: Scratch) -> None:
+    """Whatever each of them asks for, and however much of it."""
+    groups = [g, g.sibling(2), g.sibling(3)]
+    for number, each in enumerate(groups):
+        ada, bob = each.entity(f"a{number}", "Ada"), each.entity(f"b{number}", "Bob")
+        known = fact(f"f{number}", ada, bob)
+        await each.write(entities=(ada, bob), names={"ada": ada.uuid, "bob": bob.uuid}, facts=(known,))
+        await g.store.accept([batch(each.episode(f"e{number}-{n}", at=n)) for n in range(2)])
+    nobody = g.sibling(4).id
+    asked: list[Callable[[str, int], Awaitable[object]]] = [
+        lambda each, n: g.store.names(each, ["ada"], [f"b{n}"]),
+        lambda each, n: g.store.slots(each, [fact("f", g.entity(f"a{n}", ""), g.entity(f"b{n}", "")).slot]),
+        lambda each, n: g.store.candidates(
+            each, CandidateQuery(tokens=name_tokens("Ada"), sources=[f"a{n}"], entities_per_token=n + 1)
+        ),
+        lambda each, n: g.store.previous_episodes(each, [Anchor("later", NOW + 9)], n + 1, 100),
+        lambda each, _: g.store.relations(each, 10, 10),
+    ]
+    ids = [*(each.id for each in groups), nobody]
+    alone = [await read(each, n) for read in asked for n, each in enumerate(ids)]
+    together = await asyncio.gather(*(read(each, n) for read in asked for n, each in enumerate(ids)))
+    assert together == alone
+    assert len({repr(answer) for answer in alone}) > 3 * len(groups)
 
 
 async def test_entities_are_found_by_tokens_of_names_and_aliases(g: Scratch) -> None:
@@ -76,6 +108,28 @@ async def test_open_facts_are_found_by_source_and_pair(g: Scratch) -> None:
     assert found.facts == (new,)
     await g.write(facts=(replace(new, expired_ms=NOW + 7),))
     assert (await g.store.candidates(g.id, CandidateQuery(pairs=[("n-ada", "n-bob")]))).facts == (old,)
+
+
+async def test_facts_that_ended_later_than_a_time_are_found_by_either_end(g: Scratch) -> None:
+    """Among those of an end that expired last; what has no end, or an earlier one, is left out."""
+    ada, bob = await g.pair()
+
+    def over(uuid: str, invalid_ms: int | None, expired_ms: int = NOW + 6) -> Fact:
+        reason = "superseded" if invalid_ms else "updated"
+        return fact(uuid, ada, bob, invalid_ms=invalid_ms, expired_ms=expired_ms, expired_reason=reason)
+
+    early, late, updated = over("f1", NOW + 1), over("f2", NOW + 3), over("f3", None)
+    await g.write(facts=(early, late, updated))
+
+    async def found(sources: Sequence[str] = (), targets: Sequence[str] = ()) -> tuple[Fact, ...]:
+        query = CandidateQuery(sources=sources, targets=targets, held_at_ms=NOW + 1)
+        return (await g.store.candidates(g.id, query)).facts
+
+    assert await found(["n-ada"]) == await found(targets=["n-bob"]) == (late,)
+    assert await found(["n-bob"], ["n-ada"]) == ()
+    more = tuple(over(f"g{n:02}", NOW + 9, NOW + 7) for n in range(EXPIRED_READ))
+    await g.write(facts=more)
+    assert late not in await found(["n-ada"])
 
 
 async def test_facts_of_found_entities_come_with_them(g: Scratch) -> None:
@@ -213,11 +267,11 @@ async def test_named_episodes_are_the_context_instead(g: Scratch) -> None:
     await g.accepted(g.sibling().episode("other"))
     named = ("m", "other", "x", "e1", "nobody")
     last = g.episode("x", at=3)
-    await g.answer(replace(batch(last), items=(NewItem(last, named, "req-1"),)))
+    await g.answer(replace(batch(last), items=(NewItem(last, named, "req-1", trace="00-1-2-01"),)))
     lease = await g.leased()
     due = await g.due(lease)
     queued = {i.episode.uuid: i.previous for i in due}
-    assert {i.request_id for i in due} == {"", "req-1"}
+    assert {(i.request_id, i.trace) for i in due} == {("", ""), ("req-1", "00-1-2-01")}
     assert (queued["x"], queued["m"]) == (named, ())
     anchors = [Anchor("x", NOW + 3, named), Anchor("e2", NOW + 2)]
     found = await g.store.previous_episodes(g.id, anchors, 1, 4)

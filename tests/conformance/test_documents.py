@@ -57,6 +57,27 @@ async def test_the_slower_of_two_revisions_is_told(g: Scratch) -> None:
     assert await g.store.document(g.id, "d") == _document(g, "d", 2)
 
 
+async def test_where_former_texts_stood_is_kept(g: Scratch) -> None:
+    """By the number of their revision, while the record names it; one that did not count leaves none."""
+    document = _document(g, "d")
+    await g.store.put_document(document, _places("c1", "c2"), 0)
+    assert (await g.store.former_texts(g.id, "d"), await g.store.places(g.id, "d", 1)) == ([], ())
+    noted = replace(document, revisions=_document(g, "d", 2).revisions)
+    await g.store.put_document(noted, None, 1)
+    assert await g.store.former_texts(g.id, "d") == []
+    await g.store.put_document(_document(g, "d", 3), _places("c3"), 2)
+    await g.store.put_document(_document(g, "d", 4), _places("c1"), 3)
+    assert await g.store.former_texts(g.id, "d") == [1, 3]
+    assert await g.store.places(g.id, "d", 1) == tuple(_places("c1", "c2"))
+    assert await g.store.places(g.id, "d", 3) == tuple(_places("c3"))
+    assert (await g.store.places(g.id, "d", 2), await g.store.places(g.id, "d", 4)) == ((), ())
+    fifth = replace(_document(g, "d", 5), revisions=_document(g, "d", 5).revisions[2:])
+    await g.store.put_document(fifth, _places("c5"), 4)
+    assert await g.store.former_texts(g.id, "d") == [3, 4]
+    assert await g.store.remove_document(g.id, "d", 5) is True
+    assert (await g.store.former_texts(g.id, "d"), await g.store.places(g.id, "d", 3)) == ([], ())
+
+
 async def test_chunks_retire_until_a_document_is_settled(g: Scratch) -> None:
     """Unsettled documents are found; chunks that retired are still those of the document."""
     await g.store.put_document(_document(g, "d"), _places("c1", "c2"), 0)

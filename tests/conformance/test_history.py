@@ -6,7 +6,7 @@ from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Closure, Entity, Source
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
 from tests.support.samples import MANY, NOW, Scratch, fact, tombstone
 
 
@@ -174,6 +174,34 @@ async def test_merges_are_found_by_either_name(g: Scratch) -> None:
     assert await g.store.merge(g.id, "m2") is None
     await g.store.delete_group(g.id, NOW + 9)
     assert (await g.store.merge(g.id, "m1"), await g.store.merged("n-x", None)) == (None, [])
+
+
+async def test_merges_are_listed_the_latest_first(g: Scratch) -> None:
+    """Of the group or of an entity on either side; in pages by number and by size; without those undone."""
+    ada, bob = await g.pair()
+    made = [(5, "b"), (5, "a"), (7, "c"), (3, "d")]
+    sides = {"a": ("x", ada.uuid), "b": ("y", bob.uuid), "c": (ada.uuid, bob.uuid), "d": ("z", "w")}
+    records = {
+        name: MergeRecord(name, g.id, *sides[name], NOW + at, f'{{"é": {at}}}', "e1") for at, name in made
+    }
+    await g.write(merges=tuple(records.values()))
+
+    async def listed(uuid: str | None = None, limit: int = 9, size: int = MANY, behind: str = "") -> str:
+        key = (records[behind].created_ms, behind) if behind else None
+        found = await g.store.merges_of(g.id, uuid, MergeCut(limit, size, key))
+        assert all(record == records[record.merge_id] for record in found)
+        return "".join(record.merge_id for record in found)
+
+    assert await listed() == "cabd"
+    assert (await listed(limit=2), await listed(limit=2, behind="a")) == ("ca", "bd")
+    assert (await listed(size=0), await listed(size=10)) == ("c", "ca")
+    assert (await listed(ada.uuid), await listed("z"), await listed("nobody")) == ("ca", "d", "")
+    assert (await listed(bob.uuid, limit=1), await listed(bob.uuid, behind="c")) == ("c", "b")
+    assert await g.store.merges_of(g.sibling().id, None, MergeCut(9, MANY)) == []
+    await g.write(remove_merges=("a",))
+    assert (await listed(), await listed(ada.uuid)) == ("cbd", "c")
+    await g.store.delete_group(g.id, NOW + 9)
+    assert await listed() == ""
 
 
 async def test_merges_are_found_by_the_episode_that_told_them(g: Scratch) -> None:

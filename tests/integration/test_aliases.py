@@ -9,18 +9,20 @@ import pytest_asyncio
 
 from kgsvc.domain.names.namesakes import marked
 from kgsvc.search.engine import Engine
-from kgsvc.search.index.group import WHOLE, Part
+from kgsvc.search.index.group import WHOLE, LazyPart
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.protocol import Store
 from tests.support.clock import SetClock
 from tests.support.samples import NOW, entity, fact, write
 from tests.support.stores import REAL
 
-NOWHERE: tuple[Part, ...] = ()
+NOWHERE: tuple[LazyPart, ...] = ()
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.parametrize("any_store", REAL, indirect=True),
-    pytest.mark.parametrize("held", [NOWHERE, (Part.FACTS,), WHOLE], ids=["in the store", "facts", "all"]),
+    pytest.mark.parametrize(
+        "held", [NOWHERE, (LazyPart.FACTS,), WHOLE], ids=["in the store", "facts", "all"]
+    ),
 ]
 
 
@@ -38,7 +40,7 @@ async def group(any_store: Store) -> AsyncIterator[str]:
 
 
 async def _found(
-    store: Store, groups: Sequence[str], question: str, held: Collection[Part]
+    store: Store, groups: Sequence[str], question: str, held: Collection[LazyPart]
 ) -> list[tuple[str, float]]:
     settings = SearchSettings() if held else SearchSettings(index_bytes=0)
     search = Engine(store, None, settings, SetClock(NOW + 40))
@@ -50,7 +52,7 @@ async def _found(
 
 
 async def test_an_alias_finds_what_the_name_finds(
-    any_store: Store, group: str, held: tuple[Part, ...]
+    any_store: Store, group: str, held: tuple[LazyPart, ...]
 ) -> None:
     named = await _found(any_store, [group, "unknown"], "What did Elizabeth Hart do?", held)
     assert [uuid for uuid, _ in named] == ["f1"]
@@ -58,7 +60,9 @@ async def test_an_alias_finds_what_the_name_finds(
     assert await _found(any_store, [group], "What did Lizard do?", held) == []
 
 
-async def test_after_a_rename_both_names_find(any_store: Store, group: str, held: tuple[Part, ...]) -> None:
+async def test_after_a_rename_both_names_find(
+    any_store: Store, group: str, held: tuple[LazyPart, ...]
+) -> None:
     renamed = entity(group, "n-liz", "Elizabeth Moss")
     await write(any_store, group, entities=(renamed,), names={"elizabeth moss": "n-liz"})
     for name in ("Elizabeth Hart", "Elizabeth Moss", "Liz"):
@@ -66,7 +70,7 @@ async def test_after_a_rename_both_names_find(any_store: Store, group: str, held
         assert [uuid for uuid, _ in found] == ["f1"], name
 
 
-async def test_of_namesakes_all_are_meant(any_store: Store, group: str, held: tuple[Part, ...]) -> None:
+async def test_of_namesakes_all_are_meant(any_store: Store, group: str, held: tuple[LazyPart, ...]) -> None:
     """Liz the person, and Liz the ship, whose key has a mark."""
     ship = entity(group, "n-ship", "Clipper Anna")
     mast = replace(fact("f3", ship, ship), fact="Clipper Anna has a new mast")

@@ -1,4 +1,6 @@
-"""What would undo old merges is collected: who went where stays, and undoing it is refused."""
+"""What is collected after a time: what would undo old merges (who went where stays), receipts of items."""
+
+from pathlib import Path
 
 import pytest
 
@@ -6,6 +8,7 @@ from kgsvc.commands.merges import merge_entity_nodes, undo_merge
 from kgsvc.commands.retention import RetentionJob
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.limits import DAY_MS
+from kgsvc.domain.model.items import ItemState
 from kgsvc.runtime import SystemClock
 from tests.support.core import core_of
 from tests.support.samples import Scratch, fact
@@ -36,3 +39,20 @@ async def test_old_merges_cannot_be_undone_and_are_still_known(store_spec: Store
             await undo_merge(core, group, made.merge_id)
         again = await merge_entity_nodes(core, group, ada.uuid, bob.uuid, key="once")
         assert again.merge_id == made.merge_id
+
+
+async def test_old_receipts_are_removed(tmp_path: Path) -> None:
+    """In an embedded store: other tests have receipts in a database that is shared."""
+    async with opened(StoreSpec("embedded", data_dir=tmp_path)) as store:
+        await store.migrate()
+        g = Scratch(store, "g")
+        sent = {days: await g.accepted(g.episode(f"e{days}"), now_ms=ago(days)) for days in (29, 27)}
+        await g.move(await g.working(), ItemState.COMPLETED, "e29", "e27")
+        await RetentionJob(core_of(store, clock=Later()), ()).collect_receipts()  # of 30 days
+        found = {days: await store.receipt(answer.receipt_id) for days, answer in sent.items()}
+        assert found[29] is None
+        assert found[27] is not None
+
+
+def ago(days: int) -> int:
+    return SystemClock().now_ms() - days * DAY_MS

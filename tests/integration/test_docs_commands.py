@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 
 from scripts.neo4j_server import free_port
-from tests.support.documents import REPOSITORY, Block, commands, prints, steps
+from tests.support.documents import REPOSITORY, Block, commands, prints, steps, unprinted
 from tests.support.service import Service, environment
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -26,6 +26,7 @@ SHOWN_ADDRESS = "127.0.0.1:50051"
 SHOWN_SECURE_ADDRESS = "127.0.0.1:50443"  # of servers that the pages start themselves
 SHELL = ("bash", "-euo", "pipefail", "-c")
 PYTHON = ("python", "-c")
+CLIENT = REPOSITORY / "clients" / "python"
 DONE_S = 120.0
 _READY = re.compile(rb"listening on |working on the queue")
 
@@ -92,10 +93,9 @@ async def reader(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Read
     programs = tmp_path_factory.mktemp("path") / "bin"
     _programs(programs)
     async with Service({"store.data_dir": str(folder / "data")}, tmp_path_factory.mktemp("server")) as server:
-        settings = {"client.server": server.address, "server.metrics_listen": ""}
-        variables = environment(settings)
+        variables = environment({"server.metrics_listen": ""}) | {"KGSVC_SERVER": server.address}
         paths = f"{programs}{os.pathsep}{variables['PATH']}"
-        path = f"{REPOSITORY}{os.pathsep}{variables.get('PYTHONPATH', '')}"
+        path = os.pathsep.join([str(REPOSITORY), str(CLIENT), variables.get("PYTHONPATH", "")])
         secure = f"127.0.0.1:{free_port()}"
         yield Reader(folder, server, variables | {"PATH": paths, "PYTHONPATH": path}, secure)
 
@@ -112,7 +112,9 @@ def _needs_grpcurl(block: Block) -> None:
 async def test_a_block_of_the_pages_runs(block: Block, reader: Reader) -> None:
     _needs_grpcurl(block)
     if block.language == "python":
-        await reader.runs(block.text, PYTHON)
+        printed = await reader.runs(block.text, PYTHON)
+        missing = unprinted(block.text, printed)
+        assert missing is None, f"printed\n{printed}\nand not\n{missing}"
     elif block.language == "console":
         for step in steps(block):
             printed = await reader.runs(step.command)

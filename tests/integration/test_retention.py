@@ -38,10 +38,12 @@ async def receipts(client: Client, audit: Path, group: str) -> list[dict[str, in
         while True:
             lines = map(json.loads, (await asyncio.to_thread(audit.read_bytes)).splitlines())
             told = [line for line in lines if (line["operation"], line["groups"]) == ("Retention", [group])]
-            asked = [await client.ask("GetErasure", erasure_id=line["uuids"][0]) for line in told]
-            if asked and all(each.erasure.HasField("completed_at") for each in asked):
-                assert {each.erasure.kind for each in asked} == {"retention"}
-                return [dict(each.erasure.removed) for each in asked]
+            # The audit tells of one before it is written down: until then it is not known.
+            answers = [await client.answer("GetErasure", erasure_id=line["uuids"][0]) for line in told]
+            asked = [each.output.erasure for each in answers]
+            if asked and all(each.HasField("completed_at") for each in asked):
+                assert {each.kind for each in asked} == {"retention"}
+                return [dict(each.removed) for each in asked]
             await asyncio.sleep(0.1)
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kgsvc.processes import cores
+from kgsvc.v1 import types_pb2 as typ
 from tests.integration.cli.conftest import kgsvc
 from tests.support.client import Client, completed, episode, message
 from tests.support.service import Service
@@ -97,7 +99,7 @@ async def test_connections_to_one_port_reach_several_processes_that_know_the_sam
             assert (await asking.receipt(said.receipt_id)).done
             found = await searching.search(group, f"Where does {who} live and work?")
             assert {f"m{n}", f"e{n}"} <= {uuid for fact in found for uuid in fact.episodes}
-        calls = await counted(service, "rpc_requests_total")
+        calls = await counted(service, "kgsvc_rpc_requests_total")
         assert all(calls[name] > 0 for name in API), calls
         assert calls[WORKER] == 0
         assert (await counted(service, "ingestion_processed_total"))[WORKER] == 2 * CONNECTIONS / SHARED
@@ -118,8 +120,8 @@ async def test_a_process_that_dies_is_started_again(embedded_spec: StoreSpec, tm
         clients = [await stack.enter_async_context(Client(service.address)) for _ in range(CONNECTIONS)]
         for n, client in enumerate(clients):
             await client.ingest("g", [episode(f"Person{n:02} works at Globex.", AT_MS + n, uuid=f"e{n}")])
-        assert await counted(service, "process_restarts_total") == Counter(dict.fromkeys(first, 1))
-        calls = await counted(service, "rpc_requests_total")
+        assert await counted(service, "kgsvc_process_restarts_total") == Counter(dict.fromkeys(first, 1))
+        calls = await counted(service, "kgsvc_rpc_requests_total")
         assert all(calls[name] > 0 for name in API), calls
         assert await service.terminate() == 0
         assert not any(runs(pid) for pids in lives(service).values() for pid in pids)
@@ -134,6 +136,20 @@ async def test_no_process_outlives_the_one_that_started_it(embedded_spec: StoreS
         await gone(pids)
     drained = [json.loads(line) for line in service.errors.splitlines() if '"draining"' in line]
     assert len(drained) == len(pids)
+
+
+async def test_where_no_number_is_set_two_cores_run_two_processes(
+    embedded_spec: StoreSpec, tmp_path: Path
+) -> None:
+    """One ingests what the other accepts."""
+    settings = embedded_spec.settings | {"server.processes": "0"}
+    async with Service(settings, tmp_path) as service, Client(service.address) as client:
+        accepted = await client.add_messages("team", [message("Ada works at Acme.", AT_MS)])
+        items = await client.wait_receipt(accepted.receipt_id)
+        assert [item.state for item in items.values()] == [typ.ITEM_STATE_COMPLETED]
+        count = 2 if cores() > 1 else 1
+        assert re.search(rf"processes +{count}$", (tmp_path / "server.out").read_text(), re.MULTILINE)
+        assert await service.terminate() == 0
 
 
 async def test_a_service_that_cannot_start_says_why_in_a_sentence(

@@ -433,6 +433,56 @@ async def test_an_announced_end_of_what_nobody_told_before_is_called_off(
     assert await world.holding("2024-06-01") == ["Maya stays at Clinic"]
 
 
+RUNS = Saying("2024-02-01", "Maya works at Clinic until 31 May", invalid="2024-05-31", now="2024-02-01")
+LEAVES = Saying(
+    "2024-03-01", "Maya leaves Clinic on 31 May", polarity=ENDS, valid="2024-05-31", now="2024-03-01"
+)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("until", ["2024-04-30", "2024-08-31"], ids=["earlier", "later"])
+@pytest.mark.parametrize(
+    ("known", "verdict"),
+    [
+        pytest.param((RUNS,), "goes_on", id="told with it"),
+        pytest.param((RUNS,), "replaced", id="told with it, the model says replaced"),
+        pytest.param((EMPLOYED, LEAVES), "goes_on", id="told later"),
+        pytest.param((LEAVES,), "goes_on", id="alone"),
+    ],
+)
+async def test_an_announced_end_moves(
+    any_store: Store, group: str, known: tuple[Saying, ...], verdict: str, until: str, at_once: bool
+) -> None:
+    """At each time one holds, and to the end that was told last."""
+    text = f"Maya works at Clinic until {until}"
+    verdicts = {known[0].text: verdict}
+    moved = Saying("2024-04-02", text, invalid=until, verdicts=verdicts, now="2024-04-02")
+    world = World(any_store, group, judge := Judge())
+    await (world.tell_at_once if at_once else world.tell)(*known, moved)
+    assert known[0].text in judge.offered[text]
+    assert await world.holding("2024-03-15") == ([] if known == (LEAVES,) else [known[0].text])
+    assert await world.holding("2024-04-15") == [text]
+    assert await world.holding("2024-05-15") == ([text] if until > "2024-05" else [])
+    assert await world.holding("2024-09-01") == []
+
+
+async def test_an_announced_end_that_is_past_when_the_episodes_arrive_moves(
+    any_store: Store, group: str
+) -> None:
+    """Old messages are sent today, one by one: what they say is compared as it stood then."""
+    told = [replace(said, now=None) for said in (EMPLOYED, LEAVES)]
+    until = Saying("2024-04-02", "Maya works at Clinic until 31 August", invalid="2024-08-31")
+    until = replacing(until, CLINIC.text, verdict="goes_on")
+    after = Saying("2024-09-02", "Maya works at Bakery", target="Bakery", verdicts={CLINIC.text: "untrue"})
+    world = World(any_store, group, judge := Judge())
+    await world.tell(*told, until, after)
+    assert judge.offered[until.text] == [CLINIC.text]
+    assert CLINIC.text not in judge.offered[after.text]
+    assert await world.holding("2024-03-15") == [CLINIC.text]
+    assert await world.holding("2024-07-15") == [until.text]
+    assert await world.holding("2024-09-15") == [after.text]
+
+
 @pytest.mark.parametrize("cut", range(5))
 async def test_what_went_on_although_its_end_was_announced_is_replaced_later(
     any_store: Store, group: str, cut: int

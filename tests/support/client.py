@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgsvc.v1.ingestion_pb2_grpc import IngestionServiceAsyncStub
     from kgsvc.v1.retrieval_pb2_grpc import RetrievalServiceAsyncStub
 
-CALL_S = 30.0
+CALL_S = 120.0
 DONE_S = 120.0  # for work to be finished
 # No proxy, no shared sockets between tests, and no waiting after a server was restarted.
 _OPTIONS = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]

@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
+DOCS = REPOSITORY / "docs"
+PAGES = (
+    REPOSITORY / "README.md",
+    *(page for folder in (DOCS, DOCS / "guides", DOCS / "design") for page in sorted(folder.glob("*.md"))),
+)
 COMMANDS = frozenset({"sh", "console", "python"})  # languages of blocks that are run
-DATA = frozenset({"", "json", "yaml", "toml", "mermaid"})  # languages of blocks that are only read
+DATA = frozenset({"", "json", "yaml", "toml"})  # languages of blocks that are only read
 _FENCE = re.compile(r"^```(.*)$")
 _NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+_PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,24 @@ def steps(block: Block) -> list[Step]:
     return [Step("\n".join(command), "\n".join(output)) for command, output in found]
 
 
+def unprinted(program: str, printed: str) -> str | None:
+    """The first line that a program, in a comment behind its `print`, promises in vain; None: it keeps all.
+
+    Other lines may come between, as from a loop, whose comment tells the first.
+    """
+    at = 0
+    for (line,) in map(re.Match.groups, _PRINTED.finditer(program)):
+        found = re.compile(f"^{_pattern(line)}$", re.MULTILINE | re.DOTALL).search(printed, at)
+        if found is None:
+            return line
+        at = found.end()
+    return None
+
+
+def _pattern(expected: str) -> str:
+    return ".*?".join(re.escape(part) for part in expected.split("..."))
+
+
 def prints(expected: str, printed: str) -> bool:
     """Whether a command printed what a page shows; `...` stands for anything, also for several lines."""
-    pattern = ".*".join(re.escape(part) for part in expected.strip().split("..."))
-    return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
+    return re.fullmatch(_pattern(expected.strip()), printed.strip(), re.DOTALL) is not None

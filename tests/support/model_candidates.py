@@ -1,7 +1,10 @@
 """The model's CandidateStore."""
 
+from collections.abc import Iterable
+
 from kgsvc.domain.model.graph import Fact
 from kgsvc.domain.resolution.decisions import (
+    EXPIRED_READ,
     FROM_THE_FIRST,
     CandidateQuery,
     NameCandidates,
@@ -35,6 +38,13 @@ class ModelCandidates(ModelQueue):
             of_target = [f for f in group.facts.values() if f.target_uuid == target and f.expired_ms is None]
             latest = sorted(of_target, key=_age, reverse=True)[: query.facts_per_target]
             facts |= {fact.uuid: fact for fact in latest}
+        if query.held_at_ms is not None:
+            for uuid in told.union(query.sources):
+                over = [fact for fact in group.facts.values() if fact.source_uuid == uuid]
+                facts |= {fact.uuid: fact for fact in _ended_after(over, query.held_at_ms)}
+            for uuid in told.union(query.targets):
+                over = [fact for fact in group.facts.values() if fact.target_uuid == uuid]
+                facts |= {fact.uuid: fact for fact in _ended_after(over, query.held_at_ms)}
         for source, target in query.pairs:
             facts |= {fact.uuid: fact for fact in _latest(group, query.facts_per_pair, source, target)}
         return NameCandidates(
@@ -71,6 +81,14 @@ def _latest(group: Group, limit: int, source: str, target: str | None = None) ->
         if fact.source_uuid == source and target in (None, fact.target_uuid) and fact.expired_ms is None
     ]
     return sorted(found, key=_age, reverse=True)[:limit]
+
+
+def _ended_after(facts: Iterable[Fact], ms: int) -> list[Fact]:
+    """Of the facts that expired last those that ended after `ms`."""
+    over = sorted(((f.expired_ms, f.uuid, f) for f in facts if f.expired_ms is not None), reverse=True)
+    return [
+        fact for _, _, fact in over[:EXPIRED_READ] if fact.invalid_ms is not None and fact.invalid_ms > ms
+    ]
 
 
 def _age(fact: Fact) -> tuple[int, str]:

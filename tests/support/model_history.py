@@ -6,7 +6,7 @@ from collections.abc import Collection
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Episode, Fact, Mention
 from kgsvc.domain.names.forgetting import Saying
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
 
@@ -95,6 +95,22 @@ class ModelHistory(ModelQueue):
                 records = [record for record in group.merges.values() if record.merged_uuid == uuid]
                 found += sorted(records, key=lambda record: record.created_ms)[-1:]
         return found[:100]
+
+    async def merges_of(self, group_id: str, entity_uuid: str | None, cut: MergeCut) -> list[MergeRecord]:
+        found = [
+            m
+            for m in self.peek(group_id).merges.values()
+            if entity_uuid in (None, m.kept_uuid, m.merged_uuid)
+        ]
+        found.sort(key=lambda m: (-m.created_ms, m.merge_id))
+        if cut.behind is not None:
+            behind_ms, behind_id = cut.behind
+            found = [m for m in found if (-m.created_ms, m.merge_id) > (-behind_ms, behind_id)]
+        taken, size = 0, 0
+        while taken < min(len(found), cut.limit) and size <= cut.max_bytes:
+            size += len(found[taken].data.encode())
+            taken += 1
+        return found[:taken]
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         found = [m for m in self.peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]

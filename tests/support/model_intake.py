@@ -81,6 +81,7 @@ class ModelIntake:
                     batch.now_ms,
                     previous=new.previous,
                     request_id=new.request_id,
+                    trace=new.trace,
                 )
             elif known.episode.content_hash != new.episode.content_hash:
                 taken.append(Violation(f"items[{n}].uuid", "belongs to an item with other content"))
@@ -94,7 +95,9 @@ class ModelIntake:
         receipt_id = batch.receipt_id
         homes = {item.receipt_id for item, _ in entries}
         home = homes.pop() if len(homes) == 1 else receipt_id
-        if home != receipt_id and len(self._receipts[home].entries) == len(entries):
+        known = self._receipts.get(home)
+        oldest_ms = batch.now_ms + batch.dedup_window_ms - batch.receipt_window_ms
+        if known is not None and len(known.entries) == len(entries) and known.created_ms >= oldest_ms:
             receipt_id = home
         else:
             self._receipts[receipt_id] = ReceiptRow(batch.group_id, batch.now_ms, entries)
@@ -133,6 +136,17 @@ class ModelIntake:
         self._activity += 1
         return [item.episode.uuid for item in revived]
 
+    async def remove_receipts(self, before_ms: int, after: str, limit: int) -> str | None:
+        for receipt_id, row in list(self._receipts.items()):
+            items = [item for item, _ in row.entries]
+            if row.created_ms < before_ms and not any(
+                i.unfinished or i.state is ItemState.PARKED for i in items
+            ):
+                del self._receipts[receipt_id]
+                for item in items:
+                    item.receipt_id = "" if item.receipt_id == receipt_id else item.receipt_id
+        return None
+
     async def depth(self) -> QueueDepth:
         waiting = [item for item in self._items() if item.unfinished]
         parked = sum(item.state is ItemState.PARKED for item in self._items())
@@ -146,16 +160,21 @@ class ModelQueue(ModelIntake):
     """Group leases and the items behind them."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
-        ready = [g for g in self._groups.values() if any(i.due(now_ms) for i in g.items.values())]
+        working = [g for g in self._groups.values() if g.paused_ms is None]
+        ready = [g for g in working if any(i.due(now_ms) for i in g.items.values())]
         ready.sort(key=lambda g: (g.served_ms, g.group_id))
         return [_work(group) for group in ready[:limit]]
 
     async def next_due_ms(self) -> int | None:
-        return min((item.next_ms for item in self._items() if item.unfinished), default=None)
+        working = [g for g in self._groups.values() if g.paused_ms is None]
+        items = [item for group in working for item in group.items.values()]
+        return min((item.next_ms for item in items if item.unfinished), default=None)
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         group = self.peek(seen.group_id)
         now = _work(group)
+        if group.paused_ms is not None:
+            return None
         if (now.owner_token, now.owner_id, now.renewals) != (seen.owner_token, seen.owner_id, seen.renewals):
             return None
         if group.owner_id == owner_id:
@@ -210,6 +229,8 @@ class ModelQueue(ModelIntake):
         self, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
     ) -> list[QueuedItem]:
         group = self._held(lease)
+        if group.paused_ms is not None:
+            return []
         items = sorted(group.items.values(), key=lambda i: i.order)
         due = [item for item in items if item.due(now_ms)]
         suspects = [item for item in due if item.suspect]

@@ -41,6 +41,7 @@ class Item:
     warnings: tuple[ItemWarning, ...] = ()
     previous: tuple[str, ...] = ()
     request_id: str = ""
+    trace: str = ""
 
     @property
     def unfinished(self) -> bool:
@@ -80,6 +81,7 @@ class Item:
             self.suspect,
             self.previous,
             request_id=self.request_id,
+            trace=self.trace,
         )
 
     def begin(self) -> QueuedItem:
@@ -148,6 +150,7 @@ class Group:
     served_ms: int = 0
     ontology: str | None = None
     ontology_rev: int = 0
+    paused_ms: int | None = None
     items: dict[str, Item] = field(default_factory=dict)  # in order of acceptance
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
     entities: dict[str, Entity] = field(default_factory=dict)

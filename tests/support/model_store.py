@@ -10,6 +10,7 @@ from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.model.graph import FREE, Entity, Episode, Fact
 from kgsvc.domain.model.items import ItemState
 from kgsvc.domain.names.similarity import search_terms
+from kgsvc.stores.consistency import OneCopy
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump, GroupSize, StoreInfo
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -23,6 +24,7 @@ from tests.support.cold_search import candidates_among
 from tests.support.model_candidates import ModelCandidates
 from tests.support.model_erasures import ModelErasures
 from tests.support.model_history import ModelHistory
+from tests.support.model_modes import ModelModes
 from tests.support.model_rows import GROUP_DELETED, Answer, Group
 from tests.support.model_texts import text_changes, touch_texts
 
@@ -105,7 +107,7 @@ else:
     Lacking = object
 
 
-class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
+class ModelStore(ModelErasures, ModelModes, ModelGraph, OneCopy, Lacking):  # type: ignore[misc]
     """All of the protocol but communities, which no random operation touches."""
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
@@ -185,7 +187,7 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
         self._activity += 1
 
     async def forget_group(self, group_id: str) -> None:
-        if group_id not in await self.group_ids():
+        if group_id not in await self.group_ids() and self.peek(group_id).paused_ms is None:
             self._groups.pop(group_id, None)
 
     async def group_ids(self) -> list[str]:
@@ -198,8 +200,9 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
         return [group.group_id for group in changed[:limit]]
 
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
-        there = [self._groups[name] for name in await self.group_ids() if first <= name < end][:limit]
-        return [GroupSize(g.group_id, len(g.items), len(g.entities), len(g.facts), g.last_ms) for g in there]
+        paused = {name for name, group in self._groups.items() if group.paused_ms is not None}
+        named = sorted(paused.union(await self.group_ids()))
+        return [_size(self._groups[name]) for name in named if first <= name < end][:limit]
 
     async def put_ontology(self, group_id: str, yaml: str | None) -> None:
         group = self._group(group_id)
@@ -211,6 +214,14 @@ class ModelStore(ModelErasures, ModelGraph, Lacking):  # type: ignore[misc]
 
     async def close(self) -> None:
         """Nothing to release."""
+
+
+def _size(group: Group) -> GroupSize:
+    items = group.items.values()
+    waiting = sum(item.unfinished for item in items)
+    parked = sum(item.state is ItemState.PARKED for item in items)
+    sizes = (len(items), len(group.entities), len(group.facts))
+    return GroupSize(group.group_id, *sizes, group.last_ms, waiting, parked, group.paused_ms)
 
 
 def _check(group: Group, delta: GraphDelta, *, leased: bool) -> None:

@@ -8,11 +8,12 @@ _LEFT, _TOP = 72, 760
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a page; `space` is what is left free above it."""
+    """A line of a page; `space` is what is left free above it, `bullet` the size of a bullet in front."""
 
     text: str
     size: int = 11
     space: int = 0
+    bullet: int = 0
 
 
 def pdf_of(
@@ -43,6 +44,8 @@ def _content(page: Sequence[Row]) -> bytes:
     for row in page:
         height -= row.space + row.size + 3
         text = row.text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        if row.bullet:
+            parts.append(f"BT /F1 {row.bullet} Tf {_LEFT - 9} {height} Td (•) Tj ET")
         parts.append(f"BT /F1 {row.size} Tf {_LEFT} {height} Td ({text}) Tj ET")
     return "\n".join(parts).encode("cp1252")
 

@@ -107,6 +107,9 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
         "GetCommunityBuild": {**here, "build_id": "nobody"},
         "ListCommunities": {**here, "page_size": 5},
         "ListGroups": {"page_size": 5},
+        "ExportGroup": {**here, "without_vectors": True, "cursor": "WyJleHBvcnQiLDEsImFiIiw1XQ=="},
+        "ListMerges": {**here, "uuid": "nobody", "page_size": 5},
+        "SetModes": {**here, "paused": False},
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import pytest
 from kgsvc.api.rpc.health import ServiceInfo
 from kgsvc.api.server import KgServer, Served, ServerSettings
 from kgsvc.commands.core import Core
+from kgsvc.commands.transfer.uploads import Uploads
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState, Step, Transition
 from kgsvc.jobs.dispatcher import ActivityWatch
@@ -63,7 +64,7 @@ def serve(tmp_path: Path) -> Serve:
         opened = await EmbeddedStore.open(tmp_path)
         await opened.migrate()
         store: Store = opened if wrap is None else wrap(opened)
-        stack = _build(store, parts)
+        stack = _build(store, {"uploads": Uploads(tmp_path / "uploads"), **parts})
         polling = asyncio.create_task(stack.core.activity.run())
         stack.client = Client(f"127.0.0.1:{stack.server.listen('127.0.0.1:0')}")
         await stack.server.start()

@@ -37,6 +37,7 @@ COMMAND = (sys.executable, "-m", "kgsvc", "serve")
 DEFAULTS = {
     "server.listen": "127.0.0.1:0",
     "server.metrics_listen": "",
+    "server.processes": "1",
     "logging.level": "info",
     "models.extractor": "offline",
     "models.embedder": "offline",

@@ -16,7 +16,8 @@ from tests.support.neo4j_fixture import NEO4J_LABELS, named_servers
 # Modules come after them: they are short, so that all workers end at about the same time. Of these what fails
 # often and fast is first.
 NEO4J_SHARES = ("neo4j-2026 acceptance", "neo4j-5.26", "neo4j-2026 faults", "neo4j-2026")
-ORDER = (*NEO4J_SHARES, "unit", "conformance", "property", "integration", "acceptance", "clients", "faults")
+FOLDERS = ("unit", "conformance", "property", "integration", "acceptance", "clients", "page", "faults")
+ORDER = (*NEO4J_SHARES, *FOLDERS)
 
 
 def share_of(node: str) -> str:

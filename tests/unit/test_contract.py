@@ -12,7 +12,7 @@ METHODS: dict[str, MethodDescriptor] = {
     for service in file.DESCRIPTOR.services_by_name.values()
     for method in service.methods
 }
-ENVELOPED = sorted(set(METHODS) - {"StreamEpisodes", "StreamDocuments"})
+ENVELOPED = sorted(set(METHODS) - {"StreamEpisodes", "StreamDocuments", "ImportGroup"})
 
 # Spec 004 §4: the fields of each input, `?` marking those that may be absent, and the message put out.
 INPUTS = {
@@ -107,4 +107,6 @@ def test_only_the_streaming_calls_stream() -> None:
         "WatchReceipt": (False, True),
         "Ask": (False, True),
         "WatchGroup": (False, True),
+        "ExportGroup": (False, True),
+        "ImportGroup": (True, True),
     }

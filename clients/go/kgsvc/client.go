@@ -1,20 +1,27 @@
-// Where the service is, and who calls.
-
+// Package kgsvc is a client of kgsvc, a memory service: what was said, what is known, and what was true when.
+//
+//	client, err := kgsvc.NewClient(nil)
+//	memory := client.Group("alice")
+//	receipt, err := memory.Add(ctx, kgsvc.Texts("Alice moved to Berlin."), &kgsvc.AddOptions{Wait: true})
+//	text, err := memory.Context(ctx, "Where does Alice live?", nil)
+//
+// Every call ends with its context. Where that has no deadline, a call has the client's [Options].Timeout with all
+// its attempts; waiting and reading of long documents have ten minutes, answers two. What fails is an [*Error].
 package kgsvc
 
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	mathrand "math/rand/v2"
 	"os"
-	"slices"
-	"strings"
+	"regexp"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,11 +33,11 @@ import (
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
 )
 
-const defaultAddress = "127.0.0.1:50051"
+const defaultAddress, consistencyToken = "127.0.0.1:50051", "kgsvc-consistency-token"
 const defaultTimeout, waitTimeout = 30 * time.Second, 10 * time.Minute
 const mebibyte = 1024 * 1024
 
-var loopback = []string{"127.", "localhost:", "[::1]:", "unix:"}
+var loopback = regexp.MustCompile(`^(127\.|localhost:|\[::1\]:|unix:)`)
 
 // Options say where the service is and who calls. What is left out is read from KGSVC_SERVER, KGSVC_TOKEN,
 // KGSVC_TLS_CA, KGSVC_TLS_CERT, KGSVC_TLS_KEY and KGSVC_TLS_NAME.
@@ -51,9 +58,7 @@ type Client struct {
 	told       headers
 	timeout    time.Duration
 	connection *grpc.ClientConn
-	now        func() time.Time
 	chance     func() float64
-	newID      func() string
 }
 
 // Stubs are the operations of the contract; what they answer with an error is a gRPC status.
@@ -63,17 +68,26 @@ type Stubs struct {
 	kgsvcv1.AdminServiceClient
 }
 
-// headers are what every call says: errors are to come as gRPC statuses; who calls. Options.credentials saw to it
-// that a token needs no more security.
-type headers map[string]string
+// headers are what every call says: errors are to come as gRPC statuses; who calls; what it has seen before.
+// Options.credentials saw to it that a token needs no more security.
+type headers struct{ atomic.Value } // of a map
 
 // GetRequestMetadata implements gRPC's credentials.
-func (h headers) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return h, nil
+func (h *headers) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return h.Load().(map[string]string), nil
+}
+
+// saw has calls from here on see what one did that told these, of which the first counts that is not empty.
+func (h *headers) saw(tokens ...string) {
+	if token := cmp.Or(tokens...); token != "" {
+		told := maps.Clone(h.Load().(map[string]string))
+		told[consistencyToken] = token
+		h.Store(told)
+	}
 }
 
 // RequireTransportSecurity implements gRPC's credentials.
-func (h headers) RequireTransportSecurity() bool { return false }
+func (h *headers) RequireTransportSecurity() bool { return false }
 
 // NewClient returns a client that connects with its first call; nil is the environment's.
 func NewClient(options *Options) (*Client, error) {
@@ -82,18 +96,22 @@ func NewClient(options *Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{
-		address: given.Server,
-		told:    headers{"kgsvc-errors": "status"},
-		timeout: cmp.Or(given.Timeout, defaultTimeout),
-		now:     time.Now,
-		chance:  mathrand.Float64,
-		newID:   rand.Text,
-	}
+	client := &Client{address: given.Server, timeout: cmp.Or(given.Timeout, defaultTimeout), chance: mathrand.Float64}
+	told := map[string]string{"kgsvc-errors": "status"}
 	if given.Token != "" {
-		client.told["authorization"] = "Bearer " + given.Token
+		told["authorization"] = "Bearer " + given.Token
 	}
-	client.connection, err = grpc.NewClient(given.Server, append(client.dialOptions(transport), given.DialOptions...)...)
+	client.told.Store(told)
+	patience := backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second}
+	client.connection, err = grpc.NewClient(given.Server, append([]grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithUserAgent("kgsvc-go/" + Version),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8 * mebibyte)),
+		grpc.WithPerRPCCredentials(&client.told),
+	}, given.DialOptions...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +128,13 @@ func (c *Client) Close() error { return c.connection.Close() }
 
 // Health tells what the service runs on.
 func (c *Client) Health(ctx context.Context) (*kgsvcv1.HealthcheckOutput, error) {
-	answer, err := call(ctx, c, c.RPC.Healthcheck, &kgsvcv1.HealthcheckRequest{RequestId: c.id()})
-	return answer.GetOutput(), err
+	return call(ctx, c, c.RPC.Healthcheck, &kgsvcv1.HealthcheckInput{})
 }
 
 // Groups lists the groups that the caller may read.
 func (c *Client) Groups(ctx context.Context) iter.Seq2[*kgsvcv1.GroupSummary, error] {
-	return pages(func(token *string) ([]*kgsvcv1.GroupSummary, string, error) {
-		answer, err := call(ctx, c, c.RPC.ListGroups, &kgsvcv1.ListGroupsRequest{
-			RequestId: c.id(), Input: &kgsvcv1.ListGroupsInput{PageToken: token}})
-		return answer.GetOutput().GetGroups(), answer.GetOutput().GetNextPageToken(), err
-	})
+	return listed(ctx, c, c.RPC.ListGroups, &kgsvcv1.ListGroupsInput{}, (*kgsvcv1.ListGroupsOutput).GetGroups,
+		func(group *kgsvcv1.GroupSummary) *kgsvcv1.GroupSummary { return group })
 }
 
 func (o Options) fromEnvironment() Options {
@@ -137,7 +151,7 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 		return nil, errors.New("TLSCert and TLSKey must be given together")
 	}
 	if !o.TLS && o.TLSCA == "" && o.TLSCert == "" {
-		if o.Token != "" && !o.local() {
+		if o.Token != "" && !loopback.MatchString(o.Server) {
 			return nil, fmt.Errorf("the token would travel to %s readable by all: use TLS or TLSCA", o.Server)
 		}
 		return insecure.NewCredentials(), nil
@@ -163,34 +177,23 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(config), nil
 }
 
-func (o Options) local() bool {
-	return slices.ContainsFunc(loopback, func(prefix string) bool { return strings.HasPrefix(o.Server, prefix) })
-}
-
-func (c *Client) dialOptions(transport credentials.TransportCredentials) []grpc.DialOption {
-	patience := backoff.DefaultConfig
-	patience.BaseDelay, patience.MaxDelay = 100*time.Millisecond, 5*time.Second
-	return []grpc.DialOption{
-		grpc.WithTransportCredentials(transport),
-		grpc.WithUserAgent("kgsvc-go/" + Version),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: patience, MinConnectTimeout: time.Second}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8 * mebibyte)),
-		grpc.WithPerRPCCredentials(c.told),
-	}
-}
-
-// id is a new request id.
-func (c *Client) id() *string {
-	made := c.newID()
-	return &made
-}
-
 // orDefault is what a pointer to options means.
 func orDefault[T any](given *T) T {
-	if given == nil {
-		return *new(T)
+	return *cmp.Or(given, new(T))
+}
+
+// Version of this package.
+const Version = "0.1.0"
+
+// Must returns the value, and panics where there is an error: for short programs.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
 	}
-	return *given
+	return value
+}
+
+// Day is when a day begins, by UTC.
+func Day(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }

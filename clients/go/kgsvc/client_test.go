@@ -225,6 +225,18 @@ func TestARefusedStreamEndsAndSaysSo(t *testing.T) {
 	}
 }
 
+// sentOf is what becomes of items, but for those that nobody said.
+func sentOf(t *testing.T, items []Addable, first time.Time) []*kgsvcv1.StreamEpisodesRequest {
+	t.Helper()
+	next, made := times(first), []*kgsvcv1.StreamEpisodesRequest{}
+	for _, item := range items {
+		if sent := Must(item.sent(next)); sent != nil {
+			made = append(made, sent)
+		}
+	}
+	return made
+}
+
 func TestChatsAreTakenAsTheyAre(t *testing.T) {
 	var chat []any
 	given := `[{"role": "system", "content": "Be brief."}, {"role": "tool", "content": "42"}, {"role": "assistant", "content": null},
@@ -233,26 +245,25 @@ func TestChatsAreTakenAsTheyAre(t *testing.T) {
 	if err := json.Unmarshal([]byte(given), &chat); err != nil {
 		t.Fatal(err)
 	}
-	group := Must(NewClient(nil)).Group("g")
-	messages, _, err := group.sorted(Said(chat...), time.Time{})
-	if err != nil || len(messages) != 2 {
-		t.Fatal(messages, err)
+	messages := sentOf(t, Said(chat...), time.Time{})
+	if len(messages) != 2 {
+		t.Fatal(messages)
 	}
-	if first := messages[0]; first.GetContent() != "I met Bea." || first.GetRole() != "Ann" || !first.GetTimestamp().AsTime().Equal(Day(2025, 1, 1)) {
+	if first := messages[0].GetMessage(); first.GetContent() != "I met Bea." || first.GetRole() != "Ann" || !first.GetTimestamp().AsTime().Equal(Day(2025, 1, 1)) {
 		t.Error(first)
 	}
-	if second := messages[1]; second.GetContent() != "When?\nWhere?" || second.GetTimestamp().AsTime().Day() != 1 {
+	if second := messages[1].GetMessage(); second.GetContent() != "When?\nWhere?" || second.GetTimestamp().AsTime().Day() != 1 {
 		t.Error(second)
 	}
-	_, notes, err := group.sorted([]Addable{Text("One."), Note{Body: map[string]int{"two": 2}}}, Day(2025, 1, 1))
-	if err != nil || notes[1].GetBody() != `{"two":2}` || notes[1].GetSource() != kgsvcv1.Source_SOURCE_JSON {
-		t.Fatal(notes, err)
+	notes := sentOf(t, []Addable{Text("One."), Note{Body: map[string]int{"two": 2}}}, Day(2025, 1, 1))
+	if notes[1].GetEpisode().GetBody() != `{"two":2}` || notes[1].GetEpisode().GetSource() != kgsvcv1.Source_SOURCE_JSON {
+		t.Fatal(notes)
 	}
-	if between := notes[1].GetReferenceTime().AsTime().Sub(notes[0].GetReferenceTime().AsTime()); between != time.Millisecond {
+	if between := notes[1].GetEpisode().GetReferenceTime().AsTime().Sub(notes[0].GetEpisode().GetReferenceTime().AsTime()); between != time.Millisecond {
 		t.Errorf("items without a time are %v apart", between)
 	}
 	for _, wrong := range [][]Addable{Said("text"), Said(map[string]any{"content": "x"}), {Message{Role: "nobody"}}} {
-		if _, _, err := group.sorted(wrong, time.Time{}); err == nil {
+		if _, err := wrong[0].sent(times(time.Time{})); err == nil {
 			t.Errorf("%v was taken", wrong)
 		}
 	}

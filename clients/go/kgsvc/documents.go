@@ -11,7 +11,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	kgsvcv1 "github.com/kgsvc/kgsvc/clients/go/kgsvc/v1"
@@ -23,8 +22,7 @@ const wholeBytes, partBytes, lookEvery = 3 * mebibyte, mebibyte, 250 * time.Mill
 // DocumentInput is a document to be added, or a new text of one. It is the same document by ID, else by SourceURL,
 // else by Path.
 type DocumentInput struct {
-	Path                         string // of a file, which is read where neither Text nor Data is given
-	Text                         string
+	Path, Text                   string // the path of a file, which is read where neither Text nor Data is given
 	Data                         []byte // of a file in its own format
 	ID, Title, SourceURL, Author string
 	Time                         time.Time // when the text was true; by default when the file was last changed, or now
@@ -48,14 +46,9 @@ type Document struct {
 }
 
 // Files lists the files in a folder, and in those below it, whose names match a pattern such as *.md.
-func Files(folder, pattern string) ([]string, error) {
-	var found []string
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		matches, err := filepath.Match(pattern, entry.Name())
-		if matches {
+func Files(folder, pattern string) (found []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if matches, _ := filepath.Match(pattern, filepath.Base(path)); matches && err == nil && !entry.IsDir() {
 			found = append(found, path)
 		}
 		return err
@@ -65,54 +58,48 @@ func Files(folder, pattern string) ([]string, error) {
 
 // AddDocument adds a document, or a new text of one.
 func (g *Group) AddDocument(ctx context.Context, document DocumentInput) (*AddedDocument, error) {
-	item, err := g.client.documentItem(document)
-	if err != nil {
-		return nil, err
-	}
-	if max(len(item.GetText()), len(item.GetData())) > wholeBytes {
-		return g.streamDocument(ctx, item)
-	}
-	answer, err := call(ctx, g.client, g.client.RPC.AddDocuments, &kgsvcv1.AddDocumentsRequest{
-		RequestId: g.client.id(),
-		Input:     &kgsvcv1.AddDocumentsInput{GroupId: g.ID, Documents: []*kgsvcv1.DocumentItem{item}}})
-	added := answer.GetOutput().GetDocuments()
-	if err != nil || len(added) == 0 {
-		return nil, cmp.Or(err, errors.New("the service does not say what became of the document"))
-	}
-	return addedDocumentOf(added[0]), nil
-}
-
-func (c *Client) documentItem(given DocumentInput) (*kgsvcv1.DocumentItem, error) {
-	item := &kgsvcv1.DocumentItem{DocumentId: said(given.ID), Title: said(given.Title), SourceUrl: said(given.SourceURL),
-		Author: said(given.Author), Path: said(filepath.ToSlash(given.Path))}
-	switch {
-	case given.Data != nil:
-		item.Content = &kgsvcv1.DocumentItem_Data{Data: given.Data}
-	case given.Text != "" || given.Path == "":
-		item.Content = &kgsvcv1.DocumentItem_Text{Text: given.Text}
-	default:
-		data, err := os.ReadFile(given.Path)
-		if err != nil {
+	isText := document.Data == nil && (document.Text != "" || document.Path == "")
+	if isText {
+		document.Data = []byte(document.Text)
+	} else if document.Data == nil {
+		if err := document.load(); err != nil {
 			return nil, err
 		}
-		item.Content = &kgsvcv1.DocumentItem_Data{Data: data}
-		if about, err := os.Stat(given.Path); err == nil && given.Time.IsZero() {
-			given.Time = about.ModTime()
-		}
 	}
-	item.ReferenceTime = stamped(given.Time, c.now)
-	return item, nil
+	item := &kgsvcv1.DocumentItem{DocumentId: said(document.ID), Title: said(document.Title),
+		SourceUrl: said(document.SourceURL), Author: said(document.Author), Path: said(filepath.ToSlash(document.Path)),
+		ReferenceTime: stamped(document.Time, time.Now)}
+	first, whole := document.Data, len(document.Data) <= wholeBytes
+	if !whole {
+		first = nil
+	}
+	if isText {
+		item.Content = &kgsvcv1.DocumentItem_Text{Text: string(first)}
+	} else {
+		item.Content = &kgsvcv1.DocumentItem_Data{Data: first}
+	}
+	if !whole {
+		return g.streamDocument(ctx, item, document.Data)
+	}
+	input := &kgsvcv1.AddDocumentsInput{GroupId: g.ID, Documents: []*kgsvcv1.DocumentItem{item}}
+	output, err := call(ctx, g.client, g.client.RPC.AddDocuments, input)
+	if err != nil || len(output.GetDocuments()) == 0 {
+		return nil, cmp.Or(err, errors.New("the service does not say what became of the document"))
+	}
+	return addedDocumentOf(output.GetDocuments()[0]), nil
+}
+
+// load reads the file.
+func (d *DocumentInput) load() (err error) {
+	if about, err := os.Stat(d.Path); err == nil && d.Time.IsZero() {
+		d.Time = about.ModTime()
+	}
+	d.Data, err = os.ReadFile(d.Path)
+	return err
 }
 
 // streamDocument sends one that is larger than a call may be.
-func (g *Group) streamDocument(ctx context.Context, item *kgsvcv1.DocumentItem) (*AddedDocument, error) {
-	content := item.GetData()
-	if _, isText := item.GetContent().(*kgsvcv1.DocumentItem_Text); isText {
-		content = []byte(item.GetText())
-		item.Content = &kgsvcv1.DocumentItem_Text{}
-	} else {
-		item.Content = &kgsvcv1.DocumentItem_Data{}
-	}
+func (g *Group) streamDocument(ctx context.Context, item *kgsvcv1.DocumentItem, content []byte) (*AddedDocument, error) {
 	ctx, cancel := bounded(ctx, waitTimeout)
 	defer cancel()
 	again := attempts{client: g.client, most: tries}
@@ -136,19 +123,18 @@ func (g *Group) sendDocument(ctx context.Context, item *kgsvcv1.DocumentItem, co
 		return nil, err
 	}
 	err = stream.Send(&kgsvcv1.StreamDocumentsRequest{GroupId: g.ID, Document: item})
-	for part := range slices.Chunk(content, partBytes) {
-		if err == nil {
-			content = content[len(part):]
-			err = stream.Send(&kgsvcv1.StreamDocumentsRequest{More: part, Last: len(content) == 0})
-		}
+	for err == nil && len(content) > 0 {
+		part := content[:min(partBytes, len(content))]
+		content = content[len(part):]
+		err = stream.Send(&kgsvcv1.StreamDocumentsRequest{More: part, Last: len(content) == 0})
 	}
-	if err == nil {
-		err = stream.CloseSend()
-	}
+	_ = stream.CloseSend()
 	if err != nil && !errors.Is(err, io.EOF) { // which says that the stream has ended: Recv tells why
 		return nil, err
 	}
-	return stream.Recv()
+	answer, err := stream.Recv()
+	g.client.told.saw(answer.GetConsistencyToken())
+	return answer, err
 }
 
 // DocumentOptions are those of Document: whether to wait until all of it is read, or as much as can be, and what only
@@ -157,38 +143,30 @@ type DocumentOptions struct{ Wait bool }
 
 // Document is a document and how far it is.
 func (g *Group) Document(ctx context.Context, id string, options *DocumentOptions) (*Document, error) {
-	within := g.client.timeout
-	if orDefault(options).Wait {
-		within = waitTimeout
-	}
-	ctx, cancel := bounded(ctx, within)
+	wait := orDefault(options).Wait
+	ctx, cancel := bounded(ctx, map[bool]time.Duration{true: waitTimeout, false: g.client.timeout}[wait])
 	defer cancel()
 	for {
-		answer, err := call(ctx, g.client, g.client.RPC.GetDocument, &kgsvcv1.GetDocumentRequest{
-			RequestId: g.client.id(), Input: &kgsvcv1.GetDocumentInput{GroupId: g.ID, DocumentId: id}})
+		input := &kgsvcv1.GetDocumentInput{GroupId: g.ID, DocumentId: id}
+		output, err := call(ctx, g.client, g.client.RPC.GetDocument, input)
 		if err != nil {
 			return nil, err
 		}
-		found := documentOf(answer.GetOutput().GetDocument())
+		found := documentOf(output.GetDocument())
 		settled := found.State == "processed" && found.Raw.GetSettled()
-		if settled || found.State == "failed" || !orDefault(options).Wait {
+		if settled || found.State == "failed" || !wait {
 			return &found, nil
 		}
-		select {
-		case <-time.After(lookEvery):
-		case <-ctx.Done():
-			return &found, ended(ctx)
+		if err := sleep(ctx, lookEvery); err != nil {
+			return &found, err
 		}
 	}
 }
 
 // Documents lists the documents of the group, by id.
 func (g *Group) Documents(ctx context.Context) iter.Seq2[Document, error] {
-	return pages(func(token *string) ([]Document, string, error) {
-		answer, err := call(ctx, g.client, g.client.RPC.ListDocuments, &kgsvcv1.ListDocumentsRequest{
-			RequestId: g.client.id(), Input: &kgsvcv1.ListDocumentsInput{GroupId: g.ID, PageToken: token}})
-		return each(answer.GetOutput().GetDocuments(), documentOf), answer.GetOutput().GetNextPageToken(), err
-	})
+	input := &kgsvcv1.ListDocumentsInput{GroupId: g.ID}
+	return listed(ctx, g.client, g.client.RPC.ListDocuments, input, (*kgsvcv1.ListDocumentsOutput).GetDocuments, documentOf)
 }
 
 func addedDocumentOf(raw *kgsvcv1.AddedDocument) *AddedDocument {

@@ -5,8 +5,8 @@ package kgsvc
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -31,55 +31,33 @@ type AddOptions struct {
 
 // Add adds messages of a chat, or texts and notes: all or none, at most 256.
 func (g *Group) Add(ctx context.Context, items []Addable, options *AddOptions) (*Receipt, error) {
-	given := orDefault(options)
-	messages, episodes, err := g.sorted(items, given.Time)
-	if err != nil {
-		return nil, err
+	given, c := orDefault(options), g.client
+	messages, notes := &kgsvcv1.AddMessagesInput{GroupId: g.ID}, &kgsvcv1.AddEpisodesInput{GroupId: g.ID}
+	next := times(given.Time)
+	for _, item := range items {
+		sent, err := item.sent(next)
+		if err != nil {
+			return nil, err
+		}
+		if message := sent.GetMessage(); message != nil {
+			messages.Messages = append(messages.Messages, message)
+		} else if note := sent.GetEpisode(); note != nil {
+			notes.Items = append(notes.Items, note)
+		}
 	}
-	key, receipt := cmp.Or(given.Key, g.client.newID()), &Receipt{}
-	switch {
-	case len(messages) > 0 && len(episodes) > 0:
+	receipt, err := &Receipt{}, error(nil)
+	switch key := cmp.Or(given.Key, rand.Text()); {
+	case len(messages.Messages) > 0 && len(notes.Items) > 0:
 		return nil, errors.New("messages and notes go in calls of their own, or in Stream")
-	case len(messages) > 0:
-		receipt, err = g.addMessages(ctx, messages, key)
-	case len(episodes) > 0:
-		receipt, err = g.addEpisodes(ctx, episodes, key)
+	case len(messages.Messages) > 0:
+		receipt, err = receiptOf(call(ctx, c, c.RPC.AddMessages, messages, key))
+	case len(notes.Items) > 0:
+		receipt, err = receiptOf(call(ctx, c, c.RPC.AddEpisodes, notes, key))
 	}
 	if err == nil && given.Wait {
 		_, err = g.Wait(ctx, receipt)
 	}
 	return receipt, err
-}
-
-func (g *Group) sorted(items []Addable, first time.Time) (messages []*kgsvcv1.Message, episodes []*kgsvcv1.EpisodeItem,
-	err error) {
-	next := g.client.times(first)
-	for _, item := range items {
-		sent, err := item.sent(next)
-		if err != nil {
-			return nil, nil, err
-		}
-		if message := sent.GetMessage(); message != nil {
-			messages = append(messages, message)
-		} else if episode := sent.GetEpisode(); episode != nil {
-			episodes = append(episodes, episode)
-		}
-	}
-	return messages, episodes, nil
-}
-
-func (g *Group) addMessages(ctx context.Context, messages []*kgsvcv1.Message, key string) (*Receipt, error) {
-	answer, err := call(ctx, g.client, g.client.RPC.AddMessages, &kgsvcv1.AddMessagesRequest{
-		RequestId: g.client.id(), IdempotencyKey: &key,
-		Input: &kgsvcv1.AddMessagesInput{GroupId: g.ID, Messages: messages}})
-	return &Receipt{ReceiptID(answer.GetOutput().GetReceiptId()), each(answer.GetOutput().GetItems(), acceptedOf)}, err
-}
-
-func (g *Group) addEpisodes(ctx context.Context, items []*kgsvcv1.EpisodeItem, key string) (*Receipt, error) {
-	answer, err := call(ctx, g.client, g.client.RPC.AddEpisodes, &kgsvcv1.AddEpisodesRequest{
-		RequestId: g.client.id(), IdempotencyKey: &key,
-		Input: &kgsvcv1.AddEpisodesInput{GroupId: g.ID, Items: items}})
-	return &Receipt{ReceiptID(answer.GetOutput().GetReceiptId()), each(answer.GetOutput().GetItems(), acceptedOf)}, err
 }
 
 // Wait waits until all that was added is in the graph, parked or deleted.
@@ -88,13 +66,14 @@ func (g *Group) Wait(ctx context.Context, added Awaitable) (Outcome, error) {
 	defer cancel()
 	outcome := Outcome{}
 	for _, id := range added.receipts() {
-		ask := &kgsvcv1.WatchReceiptRequest{
-			RequestId: g.client.id(), Input: &kgsvcv1.WatchReceiptInput{ReceiptId: id}}
+		input := &kgsvcv1.WatchReceiptInput{ReceiptId: id}
 		again := attempts{client: g.client, most: forever}
-		err := receive(ctx, again, false, g.client.RPC.WatchReceipt, ask, func(told *kgsvcv1.WatchReceiptResponse) {
+		err := receive(ctx, again, g.client.RPC.WatchReceipt, input, func(told *kgsvcv1.WatchReceiptResponse) bool {
 			for _, raw := range told.GetOutput().GetItems() {
-				outcome[raw.GetUuid()] = itemOf(raw)
+				outcome[raw.GetUuid()] = Item{UUID: raw.GetUuid(), Name: raw.GetName(), State: word("ITEM_STATE_", raw.GetState()),
+					Reason: raw.GetReason(), Attempts: int(raw.GetAttempts()), UpdatedAt: timeOf(raw.GetUpdatedAt())}
 			}
+			return true
 		})
 		if err != nil {
 			return outcome, err
@@ -116,24 +95,23 @@ type SearchOptions struct {
 func (g *Group) Search(ctx context.Context, query string, options *SearchOptions) (*Found, error) {
 	given := orDefault(options)
 	input := &kgsvcv1.SearchGraphInput{
-		GroupIds: []string{g.ID}, Query: query, MaxResults: said(int32(given.Limit)), Filters: g.filters(given),
+		GroupIds: []string{g.ID}, Query: query, MaxResults: said(int32(given.Limit)), Filters: filters(given),
 		IncludeContext: said(given.ContextTokens != 0), ContextTokens: said(int32(given.ContextTokens)),
 	}
 	if given.Kind != "" && given.Kind != "facts" { // which are searched best without naming them
-		number, known := kgsvcv1.SearchScope_value["SEARCH_SCOPE_"+strings.ToUpper(given.Kind)]
-		if !known {
-			return nil, fmt.Errorf("there is no kind %q", given.Kind)
+		kind, err := value[kgsvcv1.SearchScope](kgsvcv1.SearchScope_value, "SEARCH_SCOPE_", given.Kind)
+		if err != nil {
+			return &Found{}, err
 		}
-		input.SearchType = kgsvcv1.SearchScope(number).Enum()
+		input.SearchType = &kind
 	}
-	answer, err := call(ctx, g.client, g.client.RPC.SearchGraph,
-		&kgsvcv1.SearchGraphRequest{RequestId: g.client.id(), Input: input})
-	return foundOf(answer.GetOutput()), err
+	output, err := call(ctx, g.client, g.client.RPC.SearchGraph, input)
+	return foundOf(output), err
 }
 
-func (g *Group) filters(given SearchOptions) *kgsvcv1.SearchFilters {
+func filters(given SearchOptions) *kgsvcv1.SearchFilters {
 	return &kgsvcv1.SearchFilters{RelationNames: given.Relations, EntityTypes: given.Types,
-		ValidAsOf: stamp(given.AsOf), KnownAsOf: stamp(given.KnownAsOf)}
+		ValidAsOf: stamped(given.AsOf, nil), KnownAsOf: stamped(given.KnownAsOf, nil)}
 }
 
 // Context is what is known that bears on a query, as a text to put before a language model.
@@ -141,10 +119,7 @@ func (g *Group) Context(ctx context.Context, query string, options *SearchOption
 	given := orDefault(options)
 	given.ContextTokens = cmp.Or(given.ContextTokens, contextTokens)
 	found, err := g.Search(ctx, query, &given)
-	if err != nil {
-		return "", err
-	}
-	return found.Context, nil
+	return found.Context, err
 }
 
 // AskOptions are those of Ask.
@@ -159,25 +134,25 @@ func (g *Group) Ask(ctx context.Context, question string, options *AskOptions) (
 	ctx, cancel := bounded(ctx, askTimeout)
 	defer cancel()
 	result := &kgsvcv1.AskResult{}
-	ask := &kgsvcv1.AskRequest{RequestId: g.client.id(), Input: &kgsvcv1.AskInput{
-		GroupIds: []string{g.ID}, Question: question,
-		Filters: g.filters(SearchOptions{AsOf: given.AsOf, KnownAsOf: given.KnownAsOf})}}
-	again := attempts{client: g.client, most: tries}
-	err := receive(ctx, again, true, g.client.RPC.Ask, ask, func(told *kgsvcv1.AskResponse) {
+	input := &kgsvcv1.AskInput{GroupIds: []string{g.ID}, Question: question,
+		Filters: filters(SearchOptions{AsOf: given.AsOf, KnownAsOf: given.KnownAsOf})}
+	again := attempts{client: g.client, most: tries, once: true}
+	err := receive(ctx, again, g.client.RPC.Ask, input, func(told *kgsvcv1.AskResponse) bool {
 		if told.GetOutput().GetResult() != nil {
 			result = told.GetOutput().GetResult()
 		} else if given.OnPiece != nil {
 			given.OnPiece(told.GetOutput().GetPiece())
 		}
+		return true
 	})
 	return &Answer{result.GetAnswer(), result.GetKnown(), result.GetCitations(), result.GetSourceTexts(), result}, err
 }
 
 // History is a fact with those that it replaced and that replaced it, in the order they were written.
 func (g *Group) History(ctx context.Context, factUUID string) ([]Fact, error) {
-	answer, err := call(ctx, g.client, g.client.RPC.GetFactHistory, &kgsvcv1.GetFactHistoryRequest{
-		RequestId: g.client.id(), Input: &kgsvcv1.GetFactHistoryInput{Uuid: factUUID, GroupId: &g.ID}})
-	return each(answer.GetOutput().GetFacts(), factOf), err
+	input := &kgsvcv1.GetFactHistoryInput{Uuid: factUUID, GroupId: &g.ID}
+	output, err := call(ctx, g.client, g.client.RPC.GetFactHistory, input)
+	return each(output.GetFacts(), factOf), err
 }
 
 // EntityOptions are those of Entity: whether facts that ended are wanted, too.
@@ -185,11 +160,8 @@ type EntityOptions struct{ Ended bool }
 
 // Entity is an entity with its facts and the latest episodes that name it.
 func (g *Group) Entity(ctx context.Context, uuid string, options *EntityOptions) (*KnownEntity, error) {
-	answer, err := call(ctx, g.client, g.client.RPC.GetEntityNode, &kgsvcv1.GetEntityNodeRequest{
-		RequestId: g.client.id(),
-		Input: &kgsvcv1.GetEntityNodeInput{
-			Uuid: uuid, GroupId: &g.ID, IncludeExpired: said(orDefault(options).Ended)}})
-	found := answer.GetOutput()
+	input := &kgsvcv1.GetEntityNodeInput{Uuid: uuid, GroupId: &g.ID, IncludeExpired: said(orDefault(options).Ended)}
+	found, err := call(ctx, g.client, g.client.RPC.GetEntityNode, input)
 	return &KnownEntity{entityOf(found.GetNode()), found.GetType(),
 		each(found.GetFacts(), factOf), each(found.GetEpisodes(), episodeOf)}, err
 }
@@ -211,17 +183,14 @@ func (g *Group) Forget(ctx context.Context, target Target) (err error) {
 	default:
 		err = errors.New("name one of Episode, Document and Fact, or Everything")
 	case Target{Episode: target.Episode}:
-		_, err = call(ctx, c, c.RPC.DeleteEpisode, &kgsvcv1.DeleteEpisodeRequest{RequestId: c.id(),
-			Input: &kgsvcv1.DeleteEpisodeInput{Uuid: target.Episode, GroupId: &g.ID, Cascade: &cascade}})
+		input := &kgsvcv1.DeleteEpisodeInput{Uuid: target.Episode, GroupId: &g.ID, Cascade: &cascade}
+		_, err = call(ctx, c, c.RPC.DeleteEpisode, input)
 	case Target{Document: target.Document}:
-		_, err = call(ctx, c, c.RPC.DeleteDocument, &kgsvcv1.DeleteDocumentRequest{RequestId: c.id(),
-			Input: &kgsvcv1.DeleteDocumentInput{DocumentId: target.Document, GroupId: g.ID}})
+		_, err = call(ctx, c, c.RPC.DeleteDocument, &kgsvcv1.DeleteDocumentInput{DocumentId: target.Document, GroupId: g.ID})
 	case Target{Fact: target.Fact}:
-		_, err = call(ctx, c, c.RPC.DeleteEntityEdge, &kgsvcv1.DeleteEntityEdgeRequest{RequestId: c.id(),
-			Input: &kgsvcv1.DeleteEntityEdgeInput{Uuid: target.Fact, GroupId: &g.ID}})
+		_, err = call(ctx, c, c.RPC.DeleteEntityEdge, &kgsvcv1.DeleteEntityEdgeInput{Uuid: target.Fact, GroupId: &g.ID})
 	case Target{Everything: target.Everything}:
-		_, err = call(ctx, c, c.RPC.DeleteGroup, &kgsvcv1.DeleteGroupRequest{RequestId: c.id(),
-			Input: &kgsvcv1.DeleteGroupInput{GroupId: g.ID}})
+		_, err = call(ctx, c, c.RPC.DeleteGroup, &kgsvcv1.DeleteGroupInput{GroupId: g.ID})
 	}
 	return err
 }
@@ -231,11 +200,8 @@ func (g *Group) Items(ctx context.Context, states ...string) iter.Seq2[Item, err
 	wanted := each(states, func(state string) kgsvcv1.ItemState {
 		return kgsvcv1.ItemState(kgsvcv1.ItemState_value["ITEM_STATE_"+strings.ToUpper(state)])
 	})
-	return pages(func(token *string) ([]Item, string, error) {
-		answer, err := call(ctx, g.client, g.client.RPC.ListItems, &kgsvcv1.ListItemsRequest{
-			RequestId: g.client.id(), Input: &kgsvcv1.ListItemsInput{GroupId: g.ID, States: wanted, PageToken: token}})
-		return each(answer.GetOutput().GetItems(), itemOf), answer.GetOutput().GetNextPageToken(), err
-	})
+	input := &kgsvcv1.ListItemsInput{GroupId: g.ID, States: wanted}
+	return listed(ctx, g.client, g.client.RPC.ListItems, input, (*kgsvcv1.ListItemsOutput).GetItems, itemOf)
 }
 
 // EpisodesOptions are those of Episodes: how many, 1,000 by default, and how many a call fetches.
@@ -244,10 +210,7 @@ type EpisodesOptions struct{ Last, PageSize int }
 // Episodes lists the latest texts, the oldest of them first.
 func (g *Group) Episodes(ctx context.Context, options *EpisodesOptions) iter.Seq2[Episode, error] {
 	given := orDefault(options)
-	return pages(func(token *string) ([]Episode, string, error) {
-		answer, err := call(ctx, g.client, g.client.RPC.GetEpisodes, &kgsvcv1.GetEpisodesRequest{
-			RequestId: g.client.id(), Input: &kgsvcv1.GetEpisodesInput{GroupId: g.ID, LastN: said(int32(cmp.Or(given.Last, lastEpisodes))),
-				PageSize: said(int32(given.PageSize)), PageToken: token}})
-		return each(answer.GetOutput().GetEpisodes(), episodeOf), answer.GetOutput().GetNextPageToken(), err
-	})
+	input := &kgsvcv1.GetEpisodesInput{GroupId: g.ID, LastN: said(int32(cmp.Or(given.Last, lastEpisodes))),
+		PageSize: said(int32(given.PageSize))}
+	return listed(ctx, g.client, g.client.RPC.GetEpisodes, input, (*kgsvcv1.GetEpisodesOutput).GetEpisodes, episodeOf)
 }

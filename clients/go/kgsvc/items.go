@@ -3,6 +3,7 @@
 package kgsvc
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,15 +41,8 @@ type Text string
 // chat is a message that is known as JSON alone.
 type chat struct{ message any }
 
-var (
-	roles = map[string]kgsvcv1.RoleType{
-		"user":      kgsvcv1.RoleType_ROLE_TYPE_USER,
-		"assistant": kgsvcv1.RoleType_ROLE_TYPE_ASSISTANT,
-		"system":    kgsvcv1.RoleType_ROLE_TYPE_SYSTEM,
-	}
-	silent = []string{"system", "developer", "tool", "function"} // of chats: instructions, and what programs answered
-	spoken = []any{"text", "input_text", "output_text"}          // parts of a content that are text
-)
+var silent = []string{"system", "developer", "tool", "function"} // of chats: instructions, and what programs answered
+var spoken = []any{"text", "input_text", "output_text"}          // parts of a content that are text
 
 // Texts makes notes of texts.
 func Texts(texts ...string) []Addable {
@@ -66,12 +60,9 @@ func (t Text) sent(next func() time.Time) (*kgsvcv1.StreamEpisodesRequest, error
 }
 
 func (m Message) sent(next func() time.Time) (*kgsvcv1.StreamEpisodesRequest, error) {
-	role, known := roles[m.Role]
-	if m.Role == "" {
-		role, known = kgsvcv1.RoleType_ROLE_TYPE_USER, true
-	}
-	if !known {
-		return nil, fmt.Errorf("the role %q is none of user, assistant and system", m.Role)
+	role, err := value[kgsvcv1.RoleType](kgsvcv1.RoleType_value, "ROLE_TYPE_", cmp.Or(m.Role, "user"))
+	if err != nil {
+		return nil, err
 	}
 	return &kgsvcv1.StreamEpisodesRequest{Item: &kgsvcv1.StreamEpisodesRequest_Message{Message: &kgsvcv1.Message{
 		Uuid: said(m.UUID), RoleType: role, Role: said(m.Name), Content: m.Content, Timestamp: stamped(m.Time, next),
@@ -126,47 +117,39 @@ func (c chat) sent(next func() time.Time) (*kgsvcv1.StreamEpisodesRequest, error
 
 // spokenIn is the text of a content; of several parts those that are text.
 func spokenIn(content any) string {
-	switch content := content.(type) {
-	case string:
-		return strings.TrimSpace(content)
-	case []any:
-		var texts []string
-		for _, part := range content {
-			if object, is := part.(map[string]any); is && slices.Contains(spoken, object["type"]) {
-				part = object["text"]
-			}
-			if text, is := part.(string); is {
-				texts = append(texts, text)
-			}
-		}
-		return strings.TrimSpace(strings.Join(texts, "\n"))
+	parts, several := content.([]any)
+	if !several {
+		parts = []any{content}
 	}
-	return ""
+	var texts []string
+	for _, part := range parts {
+		if object, is := part.(map[string]any); is && slices.Contains(spoken, object["type"]) {
+			part = object["text"]
+		}
+		if text, is := part.(string); is {
+			texts = append(texts, text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n"))
 }
 
 // times tells the time of items that tell none: one millisecond after the other, so that they keep their order.
-func (c *Client) times(first time.Time) func() time.Time {
+func times(first time.Time) func() time.Time {
 	if first.IsZero() {
-		first = c.now().Truncate(time.Millisecond)
+		first = time.Now().Truncate(time.Millisecond)
 	}
 	return func() time.Time {
-		at := first
-		first = first.Add(time.Millisecond)
-		return at
+		defer func() { first = first.Add(time.Millisecond) }()
+		return first
 	}
 }
 
+// stamped is absent for a zero time where there is no next one.
 func stamped(at time.Time, next func() time.Time) *timestamppb.Timestamp {
-	if at.IsZero() {
-		at = next()
-	}
-	return timestamppb.New(at)
-}
-
-// stamp is absent for a zero time.
-func stamp(at time.Time) *timestamppb.Timestamp {
-	if at.IsZero() {
+	if at.IsZero() && next == nil {
 		return nil
+	} else if at.IsZero() {
+		at = next()
 	}
 	return timestamppb.New(at)
 }

@@ -1,4 +1,4 @@
-// Streams of items that outlive the connections they are on.
+// Streams that outlive the connections they are on: of items to the service, of changes from it.
 
 package kgsvc
 
@@ -44,7 +44,7 @@ func (g *Group) Stream(ctx context.Context, items iter.Seq[Addable], options *St
 	given, over := make(chan *kgsvcv1.StreamEpisodesRequest), make(chan error, 1)
 	open := &window{client: g.client, given: given}
 	go func() { over <- open.deliver(ctx) }()
-	next := g.client.times(orDefault(options).Time)
+	next := times(orDefault(options).Time)
 	for item := range items {
 		sent, err := item.sent(next)
 		if err != nil {
@@ -116,15 +116,14 @@ func (w *window) exchange(ctx context.Context) *Error {
 	told := make(chan *kgsvcv1.StreamEpisodesResponse, windowItems)
 	go func() {
 		defer close(told)
-		for {
+		for err == nil {
 			var answer *kgsvcv1.StreamEpisodesResponse
-			if answer, err = stream.Recv(); err != nil {
-				return
-			}
-			stall.Reset(w.client.timeout)
-			select {
-			case told <- answer:
-			case <-ctx.Done():
+			if answer, err = stream.Recv(); err == nil {
+				stall.Reset(w.client.timeout)
+				select {
+				case told <- answer:
+				case <-ctx.Done():
+				}
 			}
 		}
 	}()
@@ -135,15 +134,11 @@ func (w *window) exchange(ctx context.Context) *Error {
 		_ = stream.CloseSend()
 	}
 	for {
-		given := w.given
-		if len(w.waiting) >= windowItems || w.bytes >= windowBytes {
-			given = nil
-		}
-		if len(w.waiting) == 0 && given != nil {
+		if len(w.waiting) == 0 && w.given != nil {
 			stall.Stop() // it is the caller's turn
 		}
 		select {
-		case item, more := <-given:
+		case item, more := <-w.room():
 			if !more {
 				w.given = nil
 				_ = stream.CloseSend()
@@ -165,6 +160,14 @@ func (w *window) exchange(ctx context.Context) *Error {
 	}
 }
 
+// room is what brings more items; nothing while there is no room for them.
+func (w *window) room() <-chan *kgsvcv1.StreamEpisodesRequest {
+	if len(w.waiting) >= windowItems || w.bytes >= windowBytes {
+		return nil
+	}
+	return w.given
+}
+
 func (w *window) failure(ctx context.Context, err error) *Error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return &Error{Code: DeadlineExceeded, Message: "nothing was answered in time", cause: err}
@@ -183,6 +186,7 @@ func (w *window) take(told *kgsvcv1.StreamEpisodesResponse) *Error {
 	if len(w.waiting) == 0 || told.GetClientRef() != w.waiting[0].GetClientRef() {
 		return &Error{Code: Internal, Message: "the service answered item " + told.GetClientRef() + " out of turn"}
 	}
+	w.client.told.saw(told.GetConsistencyToken())
 	report, last := &w.report, len(w.report.Receipts)-1
 	switch {
 	case told.GetStatus() == kgsvcv1.Status_STATUS_ERROR:
@@ -202,4 +206,53 @@ func (w *window) take(told *kgsvcv1.StreamEpisodesResponse) *Error {
 	w.answered++
 	w.doubtful = max(0, w.doubtful-1)
 	return nil
+}
+
+// Changes is what changed in a group, in one step: what is there now, and what is gone.
+type Changes struct {
+	Rev                                            int64  // of the graph: everything up to it has been told
+	Cursor                                         string // where to go on, once this is dealt with
+	Reset                                          bool   // forget what was told before: all that there is follows
+	Current                                        bool   // there was nothing more when this was sent
+	Entities                                       []Entity
+	Facts                                          []Fact
+	Episodes                                       []WatchedEpisode
+	RemovedEntities, RemovedFacts, RemovedEpisodes []string
+	Raw                                            *kgsvcv1.WatchGroupOutput
+}
+
+// WatchedEpisode is an episode with the entities that it names, by uuid.
+type WatchedEpisode struct {
+	Episode
+	Entities []string
+}
+
+// Follow iterates what is in the group, and then every change of it, without end, over broken connections; cursor is
+// that of the last changes that were dealt with, or empty. An error ends it: the service refuses it, is away for ten
+// minutes, or the context is done.
+func (g *Group) Follow(ctx context.Context, cursor string) iter.Seq2[*Changes, error] {
+	return func(yield func(*Changes, error) bool) {
+		again := attempts{client: g.client, most: forever, within: waitTimeout}
+		input := &kgsvcv1.WatchGroupInput{GroupId: g.ID, Cursor: said(cursor)}
+		err := receive(ctx, again, g.client.RPC.WatchGroup, input, func(told *kgsvcv1.WatchGroupResponse) bool {
+			changes := changesOf(told.GetOutput())
+			input.Cursor = &changes.Cursor // where the next stream begins
+			return yield(changes, nil)
+		})
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func changesOf(raw *kgsvcv1.WatchGroupOutput) *Changes {
+	return &Changes{
+		Rev: raw.GetRev(), Cursor: raw.GetCursor(), Reset: raw.GetReset_(), Current: raw.GetCurrent(),
+		Entities: each(raw.GetEntities(), entityOf), Facts: each(raw.GetFacts(), factOf),
+		Episodes: each(raw.GetEpisodes(), func(raw *kgsvcv1.WatchedEpisode) WatchedEpisode {
+			return WatchedEpisode{episodeOf(raw.GetEpisode()), raw.GetEntityUuids()}
+		}),
+		RemovedEntities: raw.GetRemovedEntities(), RemovedFacts: raw.GetRemovedFacts(),
+		RemovedEpisodes: raw.GetRemovedEpisodes(), Raw: raw,
+	}
 }

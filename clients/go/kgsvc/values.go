@@ -166,28 +166,32 @@ func foundOf(raw *kgsvcv1.SearchGraphOutput) *Found {
 	}
 }
 
-// processed is what receipts and listings tell of an item.
-type processed interface {
-	GetUuid() string
-	GetName() string
-	GetState() kgsvcv1.ItemState
-	GetAttempts() int32
-	GetReason() string
-	GetUpdatedAt() *timestamppb.Timestamp
-}
-
-func itemOf[T processed](raw T) Item {
+func itemOf(raw *kgsvcv1.ListedItem) Item {
 	return Item{UUID: raw.GetUuid(), Name: raw.GetName(), State: word("ITEM_STATE_", raw.GetState()),
 		Reason: raw.GetReason(), Attempts: int(raw.GetAttempts()), UpdatedAt: timeOf(raw.GetUpdatedAt())}
 }
 
-func acceptedOf(raw *kgsvcv1.AcceptedItem) Item {
-	return Item{UUID: raw.GetUuid(), State: word("ITEM_STATE_", raw.GetState()), Duplicate: raw.GetDuplicate()}
+func receiptOf[T interface {
+	GetReceiptId() string
+	GetItems() []*kgsvcv1.AcceptedItem
+}](raw T, err error) (*Receipt, error) {
+	return &Receipt{ReceiptID(raw.GetReceiptId()), each(raw.GetItems(), func(raw *kgsvcv1.AcceptedItem) Item {
+		return Item{UUID: raw.GetUuid(), State: word("ITEM_STATE_", raw.GetState()), Duplicate: raw.GetDuplicate()}
+	})}, err
 }
 
 // word is a value of an enum without the prefix that all have.
 func word(prefix string, value fmt.Stringer) string {
 	return strings.ToLower(strings.TrimPrefix(value.String(), prefix))
+}
+
+// value is the one of an enum that a word stands for.
+func value[E ~int32](values map[string]int32, prefix, word string) (E, error) {
+	number, known := values[prefix+strings.ToUpper(word)]
+	if !known {
+		return 0, fmt.Errorf("there is no %s%s", prefix, strings.ToUpper(word))
+	}
+	return E(number), nil
 }
 
 func timeOf(stamp *timestamppb.Timestamp) time.Time {

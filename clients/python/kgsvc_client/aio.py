@@ -1,33 +1,27 @@
 """The client for asyncio: what kgsvc_client.blocking has, to be awaited."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import aclosing
 from datetime import datetime
 from functools import update_wrapper
-from pathlib import Path
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, Self
 
 import grpc.aio
 
 from kgsvc_client import operations, values
-from kgsvc_client.base import BaseClient, Following, Sending
-from kgsvc_client.connection import Attempts
-from kgsvc_client.errors import KgsvcError
+from kgsvc_client.base import BaseClient, Sending
+from kgsvc_client.connection import Attempts, Call, T
+from kgsvc_client.errors import KgsvcError, error
 from kgsvc_client.items import Addable, Converter
-from kgsvc_client.operations import Call, Load, Pages, Pause, Scope, Steps
-from kgsvc_client.window import request
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from kgsvc_client.operations import P, Pages, Scope, Steps
 
 
 def _awaited(
-    build: Callable[Concatenate[Scope, P], Steps[T]],
+    build: Callable[Concatenate[Scope, P], Call[T] | Steps[T]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     async def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await self.client.run(build(self.scope, *args, **kwargs))
+        result: T = await self.client.run(build(self, *args, **kwargs))
         return result
 
     return update_wrapper(method, build)  # type: ignore[return-value]
@@ -37,11 +31,12 @@ def _listing(
     build: Callable[Concatenate[Scope, P], Pages[T]],
 ) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
     async def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        pages, token = build(self.scope, *args, **kwargs), None
+        pages, token = build(self, *args, **kwargs), None
         while token != "":
-            entries, token = pages.read(await self.client.call(pages.call(token)))
-            for entry in entries:
-                yield entry
+            page: Any = await self.client.call(Call(pages.method, {**pages.input, "page_token": token}))
+            for entry in getattr(page, pages.field):
+                yield pages.view(entry)
+            token = page.next_page_token
 
     return update_wrapper(method, build)  # type: ignore[return-value]
 
@@ -52,7 +47,7 @@ class Client(BaseClient):
     health = _awaited(operations.health)
     groups = _listing(operations.groups)
 
-    def group(self, group_id: str) -> Group:
+    def group(self, group_id: str) -> "Group":
         """The memory of a tenant."""
         return Group(self, group_id)
 
@@ -60,59 +55,73 @@ class Client(BaseClient):
         """End the channel and all calls."""
         await self._channel.close()
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def run(self, steps: Steps[T]) -> T:
-        """Carry out an operation."""
+    async def run(self, operation: Call[T] | Steps[T]) -> T:
+        """Carry it out."""
+        if isinstance(operation, Call):
+            return await self.call(operation)
         answer: Any = None
         while True:
             try:
-                step = steps.send(answer)
+                step = operation.send(answer)
             except StopIteration as done:
                 result: T = done.value
                 return result
             match step:
-                case Call():
+                case Call(streams=False):
                     answer = await self.call(step)
-                case Pause():
-                    await asyncio.sleep(step.seconds)
-                case Load():
-                    answer = await asyncio.to_thread(_load, step.path)
+                case Call():
+                    async for _ in self.answers(step, self.attempts(step)):
+                        pass
+                case float():
+                    await asyncio.sleep(step)
+                case _:
+                    answer = await asyncio.to_thread(operations.load, step)
 
-    async def call(self, step: Call) -> Any:
-        """The output of a call, after as many attempts as it takes. Raises KgsvcError."""
-        attempts, sent = self.attempts(step), self.request(step)
+    async def call(self, step: Call[T]) -> T:
+        """What becomes of the answer of a call, after as many attempts as it takes. Raises KgsvcError."""
+        attempts = self.attempts(step)
         while True:
             try:
-                return await self._attempt(step, sent, attempts)
+                call = self.begin(step, attempts)
+                answer = await call
+                self.saw(await call.trailing_metadata())
+                return step.view(answer.output)
             except grpc.RpcError as failure:
-                await asyncio.sleep(attempts.pause_s(self.error(failure, sent)))
+                await asyncio.sleep(attempts.pause_s(self.error(failure, attempts)))
 
-    async def _attempt(self, step: Call, sent: Any, attempts: Attempts) -> Any:
-        answered = self.begin(step, sent, attempts)
-        if step.take is None:
-            return (await answered).output
-        async for answer in answered:
-            attempts.progressed(1 if step.once_begun else None)
-            step.take(answer)
-        return None
+    async def answers(self, step: Call[T], attempts: Attempts) -> AsyncGenerator[T]:
+        """What becomes of each answer of a stream, over as many streams as it takes. Raises KgsvcError."""
+        while True:
+            attempts.stream = self.begin(step, attempts)
+            failure = error("BROKEN", "the service ended the stream too early")
+            try:
+                async for answer in attempts.stream:
+                    attempts.progressed()
+                    self.saw((), answer)
+                    yield step.view(answer)
+                if hasattr(attempts.stream, "trailing_metadata"):  # those of interceptors may hide it
+                    self.saw(await attempts.stream.trailing_metadata())
+                if not step.endless:
+                    return
+            except grpc.RpcError as status:
+                failure = self.error(status, attempts)
+            finally:
+                attempts.cancel()
+            await asyncio.sleep(attempts.pause_s(failure))
 
 
-def _load(path: Path) -> tuple[bytes, float]:
-    return path.read_bytes(), path.stat().st_mtime
-
-
-class Group:
+class Group(Scope):
     """The memory of a tenant."""
 
     def __init__(self, client: Client, group_id: str) -> None:
+        super().__init__(client.runtime, group_id)
         self.client = client
-        self.id = group_id
-        self.scope = Scope(group_id, client.scope.timeout_s, client.scope.runtime)
 
     add = _awaited(operations.add)
     wait = _awaited(operations.wait_for)
@@ -132,43 +141,33 @@ class Group:
         self, items: Iterable[Addable] | AsyncIterable[Addable], *, time: datetime | None = None
     ) -> values.Report:
         """As kgsvc_client.Group.stream; `items` may also be iterated asynchronously."""
-        return await _Stream(self).run(items, Converter(time or self.scope.now()))
+        return await _Stream(self).run(items, Converter(time or self.now()))
 
-    async def follow(self, cursor: str | None = None) -> AsyncIterator[values.Changes]:
+    def follow(self, cursor: str | None = None) -> AsyncIterator[values.Changes]:
         """As kgsvc_client.Group.follow."""
-        following = Following(self.client, self.id, cursor)
-        while True:
-            stream = following.begin()
-            try:
-                async for answer in stream:
-                    yield following.told(answer)
-            except grpc.RpcError as failure:
-                await asyncio.sleep(following.pause_s(failure))
-            finally:
-                stream.cancel()
+        step = operations.follow(self, cursor)
+        return self.client.answers(step, self.client.attempts(step))
 
 
-class _Stream:
-    """One run of `stream`: the caller's task reads the items, another one talks to the service."""
+class _Stream(Sending):
+    """The caller's task reads the items, another one the answers; gRPC sends in a task of its own."""
 
     def __init__(self, group: Group) -> None:
-        self._group = group
-        self._client = group.client
-        self._sending = Sending(group.client)
-        self._window = self._sending.window
+        super().__init__(group)
         self._changed = asyncio.Event()
 
     async def run(
         self, items: Iterable[Addable] | AsyncIterable[Addable], converter: Converter
     ) -> values.Report:
+        """Send all; what became of them. Raises KgsvcError."""
         worker = asyncio.create_task(self._work())
         try:
             async for item in _each(items):
                 if (sent := converter.sent(item)) is not None:
                     await self._until(lambda: self._window.has_room)
-                    self._window.put(request(self._group.id, sent))
+                    self._window.put(sent)
                     self._changed.set()
-            self._window.close()
+            self._window.closed = True
             self._changed.set()
             await self._until(lambda: self._window.done)
             return self._window.report
@@ -179,13 +178,11 @@ class _Stream:
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait. Raises KgsvcError when the stream failed, or nothing was answered for too long."""
         while not reached():
-            if self._sending.failed is not None:
-                raise self._sending.failed
             try:
-                async with asyncio.timeout(self._client.scope.timeout_s):
-                    await self._change(self._sending.moved(reached))
+                async with asyncio.timeout(self._client.timeout_s):
+                    await self._change(self._moved(reached))
             except TimeoutError:
-                raise self._sending.stalled() from None
+                raise self._stalled() from None
 
     async def _change(self, reached: Callable[[], bool]) -> None:
         while not reached():
@@ -193,43 +190,29 @@ class _Stream:
             await self._changed.wait()
 
     async def _work(self) -> None:
-        """One stream after the other, until everything is answered."""
-        while True:
-            failure: KgsvcError | None = None
-            try:
-                await self._exchange()
-            except grpc.RpcError as status:
-                failure = self._client.error(status)
-            except KgsvcError as error:
-                failure = error
-            pause = self._sending.pause_s(failure)
-            self._changed.set()
-            if pause is None:
-                return
-            await asyncio.sleep(pause)
-
-    async def _exchange(self) -> None:
-        """One stream until its end."""
-        self._window.reopened()
-        call = self._client.ingestion.StreamEpisodes(metadata=self._client.metadata)
-        writer = asyncio.create_task(self._write(call))
+        """Take the answers until all are there."""
         try:
-            async for answer in call:
-                self._window.answer(answer)
-                self._changed.set()
-        finally:
-            writer.cancel()
-            call.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
+            async with aclosing(self._client.answers(self._step, self._attempts)) as answers:
+                async for _ in answers:
+                    if self._window.done:
+                        return
+        except (KgsvcError, asyncio.InvalidStateError, grpc.aio.UsageError) as failure:
+            self._failed = failure
+            self._changed.set()
 
-    async def _write(self, call: Any) -> None:
-        """What this stream sends; errors show where it is read."""
+    def _answered(self, answer: Any) -> None:
+        self._window.answer(answer)
+        self._changed.set()
+
+    async def _requests(self) -> AsyncIterator[Any]:
+        number = self._window.reopened()
         while True:
-            await self._change(lambda: self._window.sends or self._window.ends)
-            if not self._window.sends:
-                await call.done_writing()
+            await self._change(lambda: self._window.moves(number))
+            batch = self._window.next(number)
+            if not batch:
                 return
-            await call.write(self._window.next())
+            for sent in batch:
+                yield sent
 
 
 async def _each(items: Iterable[Addable] | AsyncIterable[Addable]) -> AsyncIterator[Addable]:

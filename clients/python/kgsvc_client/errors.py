@@ -1,7 +1,5 @@
 """Why a call failed, as exceptions; the service's docs/contract.md says what each code means."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -19,78 +17,70 @@ class Violation(NamedTuple):
 
 
 class KgsvcError(Exception):
-    """A call that failed. `code` is one of the service's, or one that Unreachable or OlderService names."""
+    """A call that failed. `code` is one of the service's, or of those that Unreachable names."""
 
+    codes: tuple[str, ...] = ()  # those of a class
     retryable = False  # whether the same call may succeed later
+    fields: tuple[Violation, ...] = ()  # every field of the request that was wrong
+    retry_after_s: float | None = None  # how long to wait before trying again, if the service says so
+
+    def __init_subclass__(cls, codes: str) -> None:
+        cls.codes = tuple(codes.split())
+        _KINDS.update(dict.fromkeys(cls.codes, cls))
 
     def __init__(self, code: str, message: str, request_id: str = "") -> None:
-        super().__init__(message)
+        super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.request_id = request_id  # names the call in the service's log
-        self.fields: tuple[Violation, ...] = ()  # every field of the request that was wrong
-        self.retry_after_s: float | None = (
-            None  # how long to wait before trying again, if the service says so
-        )
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
 
 
-class InvalidInput(KgsvcError):
-    """The service does not take the input: INVALID_ARGUMENT, LIMIT_EXCEEDED, MALFORMED_REQUEST."""
+_KINDS: dict[str, type[KgsvcError]] = {}
 
 
-class NotFound(KgsvcError):
+class InvalidInput(KgsvcError, codes="INVALID_ARGUMENT LIMIT_EXCEEDED MALFORMED_REQUEST"):
+    """The service does not take the input."""
+
+
+class NotFound(KgsvcError, codes="NOT_FOUND"):
     """The thing named does not exist."""
 
 
-class Conflict(KgsvcError):
+class Conflict(KgsvcError, codes="CONFLICT"):
     """It exists already with other content, or several groups have the uuid."""
 
 
-class AccessDenied(KgsvcError):
-    """The token is missing or not valid (any more), UNAUTHENTICATED, or does not grant this,
-    PERMISSION_DENIED."""
+class AccessDenied(KgsvcError, codes="UNAUTHENTICATED PERMISSION_DENIED READ_ONLY"):
+    """The token is missing or not valid (any more), or does not grant this; or nobody may write now."""
 
 
-class ServiceFault(KgsvcError):
-    """INTERNAL, or a code that this client does not know."""
+class ServiceFault(KgsvcError, codes="INTERNAL"):
+    """A fault of the service, or a code that this client does not know."""
 
 
-class OlderService(KgsvcError):
-    """UNIMPLEMENTED: the service does not know the operation, its contract is older than this client's."""
+class OlderService(KgsvcError, codes="UNIMPLEMENTED"):
+    """The service does not know the operation, its contract is older than this client's."""
 
 
-class Unavailable(KgsvcError):
-    """The service cannot do it at the moment: OVERLOADED, QUOTA_EXCEEDED, SHUTTING_DOWN, STORE_UNAVAILABLE,
-    EMBEDDER_UNAVAILABLE, MODEL_UNAVAILABLE."""
+class Unavailable(
+    KgsvcError,
+    codes="OVERLOADED QUOTA_EXCEEDED SHUTTING_DOWN STORE_UNAVAILABLE EMBEDDER_UNAVAILABLE MODEL_UNAVAILABLE",
+):
+    """The service cannot do it at the moment."""
 
     retryable = True
 
 
-class Unreachable(Unavailable):
-    """No service answers (UNREACHABLE), or the connection broke (BROKEN, CANCELLED)."""
+class Unreachable(Unavailable, codes="UNREACHABLE BROKEN CANCELLED"):
+    """No service answers, or the connection broke."""
 
 
-class DeadlineExceeded(KgsvcError):
+class DeadlineExceeded(KgsvcError, codes="DEADLINE_EXCEEDED"):
     """No answer in time; a write may have happened, and sending it again with the same uuids is safe."""
 
     retryable = True
 
 
-_CODES: dict[type[KgsvcError], str] = {
-    InvalidInput: "INVALID_ARGUMENT LIMIT_EXCEEDED MALFORMED_REQUEST",
-    NotFound: "NOT_FOUND",
-    Conflict: "CONFLICT",
-    AccessDenied: "UNAUTHENTICATED PERMISSION_DENIED",
-    Unavailable: "OVERLOADED QUOTA_EXCEEDED SHUTTING_DOWN "
-    "STORE_UNAVAILABLE EMBEDDER_UNAVAILABLE MODEL_UNAVAILABLE",
-    DeadlineExceeded: "DEADLINE_EXCEEDED",
-    Unreachable: "UNREACHABLE BROKEN CANCELLED",
-    OlderService: "UNIMPLEMENTED",
-}
-_KINDS = {code: kind for kind, codes in _CODES.items() for code in codes.split()}
 # What gRPC itself says where the service said nothing. INTERNAL and UNKNOWN are broken streams, the former
 # also a status that grpc.aio lost (grpc/grpc#36066): whoever tries again is told it.
 _BY_GRPC = {

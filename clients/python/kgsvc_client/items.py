@@ -1,22 +1,12 @@
 """What can be added, and how it is sent: chat messages, texts, JSON, documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
-from kgsvc_client.v1 import types_pb2
-
-_ROLES = {
-    "user": types_pb2.ROLE_TYPE_USER,
-    "assistant": types_pb2.ROLE_TYPE_ASSISTANT,
-    "system": types_pb2.ROLE_TYPE_SYSTEM,
-}
+_ROLES = ("user", "assistant", "system")
 _SILENT = ("system", "developer", "tool", "function")  # of chats: instructions, and what programs answered
 _STEP = timedelta(milliseconds=1)  # between items that tell no time: they keep their order
 
@@ -47,17 +37,15 @@ class Note:
 
 
 # Text is a note; a mapping is a message of a chat as the OpenAI API takes it.
-Addable: TypeAlias = "str | Mapping[str, Any] | Message | Note"
-Sent: TypeAlias = "types_pb2.Message | types_pb2.EpisodeItem"
+Addable: TypeAlias = str | Mapping[str, Any] | Message | Note
+Sent: TypeAlias = tuple[str, dict[str, Any]]  # the field of a StreamEpisodesRequest, and the fields in it
 
 
-def timestamp(time: datetime) -> Timestamp:
+def zoned(time: datetime) -> datetime:
     """As the contract carries times. Raises ValueError for one without a zone."""
     if time.tzinfo is None:
         raise ValueError(f"{time} has no time zone: use datetime(..., tzinfo=...) or .astimezone()")
-    made = Timestamp()
-    made.FromDatetime(time.astimezone(UTC))
-    return made
+    return time
 
 
 class Converter:
@@ -69,48 +57,36 @@ class Converter:
     def sent(self, given: Addable) -> Sent | None:
         """As it is sent; None: nobody said it (instructions, output of tools, empty messages). Raises
         ValueError, TypeError."""
-        match given:
-            case str():
-                return self._note(Note(given))
-            case Note():
-                return self._note(given)
+        item = _of_chat(given) if isinstance(given, Mapping) else given
+        match item:
+            case None:
+                return None
+            case str() | Note():
+                return self._note(Note(item) if isinstance(item, str) else item)
             case Message():
-                return self._message(given)
-            case Mapping():
-                said = _of_chat(given)
-                return None if said is None else self._message(said)
+                return self._message(item)
         raise TypeError(f"{type(given).__name__} cannot be added: give text, a message of a chat or a Note")
 
-    def _at(self, time: datetime | None) -> Timestamp:
-        if time is not None:
-            return timestamp(time)
-        time, self._time = self._time, self._time + _STEP
-        return timestamp(time)
+    def _at(self, time: datetime | None) -> datetime:
+        if time is None:
+            time, self._time = self._time, self._time + _STEP
+        return zoned(time)
 
-    def _message(self, said: Message) -> types_pb2.Message:
+    def _message(self, said: Message) -> Sent:
         if said.role not in _ROLES:
             raise ValueError(f"role must be one of {', '.join(_ROLES)}")
-        return types_pb2.Message(
-            uuid=said.uuid,
-            role_type=_ROLES[said.role],
-            role=said.name,
-            content=said.content,
-            timestamp=self._at(said.time),
-            source_description=said.source_description,
-            source_url=said.source_url,
-        )
+        own = {"role_type": f"ROLE_TYPE_{said.role.upper()}", "role": said.name, "content": said.content}
+        return "message", own | {"timestamp": self._at(said.time)} | _about(said)
 
-    def _note(self, note: Note) -> types_pb2.EpisodeItem:
+    def _note(self, note: Note) -> Sent:
         is_text = isinstance(note.body, str)
-        return types_pb2.EpisodeItem(
-            uuid=note.uuid,
-            name=note.name,
-            source=types_pb2.SOURCE_TEXT if is_text else types_pb2.SOURCE_JSON,
-            body=note.body if is_text else json.dumps(note.body, ensure_ascii=False),
-            reference_time=self._at(note.time),
-            source_description=note.source_description,
-            source_url=note.source_url,
-        )
+        body = note.body if is_text else json.dumps(note.body, ensure_ascii=False)
+        own = {"name": note.name, "source": "SOURCE_TEXT" if is_text else "SOURCE_JSON", "body": body}
+        return "episode", own | {"reference_time": self._at(note.time)} | _about(note)
+
+
+def _about(item: Message | Note) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in ("uuid", "source_description", "source_url")}
 
 
 def _of_chat(given: Mapping[str, Any]) -> Message | None:
@@ -132,10 +108,7 @@ def _of_chat(given: Mapping[str, Any]) -> Message | None:
 
 def _texts(content: Any) -> Iterator[str]:
     """The texts of a content: of several parts those that are text."""
-    if isinstance(content, str):
-        yield content
-        return
-    for part in content or ():
+    for part in [content] if isinstance(content, str) else content or ():
         if isinstance(part, str):
             yield part
         elif part.get("type") in {"text", "input_text", "output_text"}:

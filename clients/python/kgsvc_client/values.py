@@ -4,11 +4,11 @@ A view reads a field of the answer when it is asked for it; `raw` is the message
 rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -16,25 +16,26 @@ from google.protobuf.json_format import MessageToDict
 from kgsvc_client.v1 import documents_pb2, envelope_pb2, ingestion_pb2, retrieval_pb2, types_pb2
 
 
-class _Field:
+class _Field(property):
     """One field of a view: of the message itself, or of one in it, as in `node.uuid`."""
 
-    def __init__(self, read: Callable[[Any], Any] | None, name: str | None, optional: bool = False) -> None:
-        self._read = read
-        self._parent, _, self._name = (name or "").rpartition(".")
-        self._optional = optional
+    def __init__(
+        self, read: Callable[[Any], Any] | None, name: str | None = None, optional: bool = False
+    ) -> None:
+        self._shown = read, name, optional
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = self._name or name
+        read, path, optional = self._shown
+        parent, _, field = f"raw.{path or name}".rpartition(".")
+        message, value = attrgetter(parent), attrgetter(field)
 
-    def __get__(self, view: View | None, owner: type) -> Any:
-        if view is None:
-            return self
-        message = getattr(view.raw, self._parent) if self._parent else view.raw
-        if self._optional and not message.HasField(self._name):
-            return None
-        value = getattr(message, self._name)
-        return value if self._read is None else self._read(value)
+        def get(view: View) -> Any:
+            found = message(view)
+            if optional and not found.HasField(field):
+                return None
+            return value(found) if read is None else read(value(found))
+
+        super().__init__(get if read is not None or optional else attrgetter(f"{parent}.{field}"))
 
 
 class View:
@@ -47,9 +48,8 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Every field of the view."""
-        return {
-            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, _Field)
-        }
+        names = [name for name, kind in vars(type(self)).items() if isinstance(kind, _Field)]
+        return {name: getattr(self, name) for name in names}
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.raw == other.raw
@@ -67,28 +67,19 @@ def utc(stamp: Any) -> datetime:
     return stamp.ToDatetime(tzinfo=UTC)  # type: ignore[no-any-return]
 
 
-def _plain(name: str | None = None) -> Any:
-    return _Field(None, name)
-
-
-def _maybe(name: str | None = None) -> Any:
-    return _Field(None, name, optional=True)
-
-
-def _time(name: str | None = None) -> Any:
-    return _Field(utc, name, optional=True)
-
-
-def _object(name: str | None = None) -> Any:
-    return _Field(MessageToDict, name, optional=True)
+_plain: Any = partial(_Field, None)
+_maybe: Any = partial(_Field, None, optional=True)
+_time: Any = partial(_Field, utc, optional=True)
+_object: Any = partial(_Field, MessageToDict, optional=True)
+_one: Any = _Field
 
 
 def _tuple(of: Callable[[Any], Any] = lambda value: value, name: str | None = None) -> Any:
     return _Field(lambda values: tuple(map(of, values)), name)
 
 
-def _one(of: Callable[[Any], Any], name: str | None = None) -> Any:
-    return _Field(of, name)
+def _hits(of: Callable[[Any], Any], part: str, name: str | None = None) -> Any:
+    return _Field(lambda hits: tuple(map(of, map(attrgetter(part), hits))), name)
 
 
 def _word(enum: Any, name: str | None = None) -> Any:
@@ -168,10 +159,10 @@ class Chunk(View):
 class Found(View):
     """What a search found, the best first."""
 
-    facts: tuple[Fact, ...] = _tuple(lambda hit: Fact(hit.fact))
-    entities: tuple[Entity, ...] = _tuple(lambda hit: Entity(hit.node), "nodes")
-    episodes: tuple[Episode, ...] = _tuple(lambda hit: Episode(hit.episode))
-    chunks: tuple[Chunk, ...] = _tuple(lambda hit: Chunk(hit.chunk))
+    facts: tuple[Fact, ...] = _hits(Fact, "fact")
+    entities: tuple[Entity, ...] = _hits(Entity, "node", "nodes")
+    episodes: tuple[Episode, ...] = _hits(Episode, "episode")
+    chunks: tuple[Chunk, ...] = _hits(Chunk, "chunk")
     context: str | None = _maybe()
 
 

@@ -155,18 +155,35 @@ function outputOf<O>({ output, error }: Response<O>): O {
   throw failure(error?.errorCode ?? "INTERNAL", error?.message ?? "the service answered nothing");
 }
 
-/** The same transport; each call asks for errors as statuses, and says who calls. */
+const SEEN = "kgsvc-consistency-token"; // names what was written and read so far
+
+/** The same transport; each call asks for errors as statuses, says who calls, and what it has seen before. */
 function withHeaders(transport: Transport, token: string): Transport {
+  let seen = "";
+  const saw = (told: unknown) => (seen = typeof told === "string" && told ? told : seen);
+  async function* noting<T extends object>(messages: AsyncIterable<T>, trailer: Headers): AsyncGenerator<T> {
+    for await (const message of messages) {
+      if ("consistencyToken" in message) saw(message.consistencyToken);
+      yield message;
+    }
+    saw(trailer.get(SEEN));
+  }
   const all = (given: HeadersInit | undefined): Headers => {
     const headers = new Headers(given);
     headers.set("kgsvc-errors", "status");
     if (token) headers.set("authorization", `Bearer ${token}`);
+    if (seen) headers.set(SEEN, seen);
     return headers;
   };
   return {
-    unary: (method, signal, timeoutMs, given, input, context) =>
-      transport.unary(method, signal, timeoutMs, all(given), input, context),
-    stream: (method, signal, timeoutMs, given, input, context) =>
-      transport.stream(method, signal, timeoutMs, all(given), input, context),
+    unary: async (method, signal, timeoutMs, given, input, context) => {
+      const answer = await transport.unary(method, signal, timeoutMs, all(given), input, context);
+      saw(answer.trailer.get(SEEN));
+      return answer;
+    },
+    stream: async (method, signal, timeoutMs, given, input, context) => {
+      const answer = await transport.stream(method, signal, timeoutMs, all(given), input, context);
+      return { ...answer, message: noting(answer.message, answer.trailer) };
+    },
   };
 }

@@ -48,7 +48,10 @@ export class NotFound extends KgsvcError {}
 /** It exists already with other content, or several groups have the uuid. */
 export class Conflict extends KgsvcError {}
 
-/** The token is missing or not valid (any more), UNAUTHENTICATED, or does not grant this, PERMISSION_DENIED. */
+/**
+ * The token is missing or not valid (any more), UNAUTHENTICATED, or does not grant this, PERMISSION_DENIED; or an operator
+ * has switched writes off, READ_ONLY.
+ */
 export class AccessDenied extends KgsvcError {}
 
 /** INTERNAL, or a code that this client does not know. */
@@ -79,7 +82,7 @@ for (const [kind, codes] of [
   [InvalidInput, "INVALID_ARGUMENT LIMIT_EXCEEDED MALFORMED_REQUEST"],
   [NotFound, "NOT_FOUND"],
   [Conflict, "CONFLICT"],
-  [AccessDenied, "UNAUTHENTICATED PERMISSION_DENIED"],
+  [AccessDenied, "UNAUTHENTICATED PERMISSION_DENIED READ_ONLY"],
   [Unavailable, "OVERLOADED QUOTA_EXCEEDED SHUTTING_DOWN STORE_UNAVAILABLE EMBEDDER_UNAVAILABLE MODEL_UNAVAILABLE"],
   [DeadlineExceeded, "DEADLINE_EXCEEDED"],
   [Unreachable, "UNREACHABLE BROKEN CANCELLED"],
@@ -90,13 +93,8 @@ for (const [kind, codes] of [
 
 // What Connect says where the service said nothing: streams and connections that broke have several codes.
 const SAID_BY_CONNECT: Partial<Record<Code, string>> = {
-  [Code.Unavailable]: "UNREACHABLE",
-  [Code.Aborted]: "BROKEN",
-  [Code.Internal]: "BROKEN",
-  [Code.Unknown]: "BROKEN",
-  [Code.DataLoss]: "BROKEN",
-  [Code.Canceled]: "CANCELLED",
-  [Code.ResourceExhausted]: "LIMIT_EXCEEDED", // larger than a message may be
+  [Code.Aborted]: "BROKEN", [Code.Internal]: "BROKEN", [Code.Unknown]: "BROKEN", [Code.DataLoss]: "BROKEN",
+  [Code.Unavailable]: "UNREACHABLE", [Code.Canceled]: "CANCELLED", [Code.ResourceExhausted]: "LIMIT_EXCEEDED", // too large
 };
 
 /** The error for a code. */
@@ -120,21 +118,15 @@ function detailsOf(status: ConnectError): FailureDetails {
   const found: FailureDetails = {};
   for (const detail of status.details) {
     if (!("type" in detail) || !(detail.value instanceof Uint8Array)) continue;
-    switch (detail.type) {
-      case "google.rpc.ErrorInfo": {
-        const named = fromBinary(ErrorInfoSchema, detail.value).metadata["request_id"];
-        if (named) found.requestId = named;
-        break;
-      }
-      case "google.rpc.BadRequest": {
-        const wrong = fromBinary(BadRequestSchema, detail.value).fieldViolations;
-        found.fields = wrong.map(({ field, description }) => ({ field, description }));
-        break;
-      }
-      case "google.rpc.RetryInfo": {
-        const delay = fromBinary(RetryInfoSchema, detail.value).retryDelay;
-        found.retryAfterMs = Number(delay?.seconds ?? 0) * 1_000 + (delay?.nanos ?? 0) / 1e6;
-      }
+    if (detail.type === "google.rpc.ErrorInfo") {
+      const named = fromBinary(ErrorInfoSchema, detail.value).metadata["request_id"];
+      if (named) found.requestId = named;
+    } else if (detail.type === "google.rpc.BadRequest") {
+      const wrong = fromBinary(BadRequestSchema, detail.value).fieldViolations;
+      found.fields = wrong.map(({ field, description }) => ({ field, description }));
+    } else if (detail.type === "google.rpc.RetryInfo") {
+      const delay = fromBinary(RetryInfoSchema, detail.value).retryDelay;
+      found.retryAfterMs = Number(delay?.seconds ?? 0) * 1_000 + (delay?.nanos ?? 0) / 1e6;
     }
   }
   return found;

@@ -171,14 +171,11 @@ export class Group {
     const groupId = this.id;
     if (Object.keys(what).length !== 1) throw new TypeError("name one of episode, document, fact and everything");
     await this.caller.call<unknown>(options, (requestId, sent) => {
-      if ("episode" in what) {
-        return admin.deleteEpisode({ requestId, input: { groupId, uuid: what.episode, cascade: true } }, sent);
-      }
-      if ("document" in what) {
-        return admin.deleteDocument({ requestId, input: { groupId, documentId: what.document } }, sent);
-      }
-      if ("fact" in what) return admin.deleteEntityEdge({ requestId, input: { groupId, uuid: what.fact } }, sent);
-      if (what.everything === true) return admin.deleteGroup({ requestId, input: { groupId } }, sent);
+      const of = <I extends object>(input: I) => ({ requestId, input: { groupId, ...input } });
+      if ("episode" in what) return admin.deleteEpisode(of({ uuid: what.episode, cascade: true }), sent);
+      if ("document" in what) return admin.deleteDocument(of({ documentId: what.document }), sent);
+      if ("fact" in what) return admin.deleteEntityEdge(of({ uuid: what.fact }), sent);
+      if (what.everything === true) return admin.deleteGroup(of({}), sent);
       throw new TypeError("name one of episode, document, fact and everything");
     });
   }

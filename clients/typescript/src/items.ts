@@ -12,27 +12,27 @@ const TEXTS = new Set(["text", "input_text", "output_text"]);
 /** A part of a message; those without text are left out. */
 export type ContentPart = string | { readonly type: string; readonly text?: string };
 
-/** A message of a chat as the OpenAI API takes it; instructions, output of tools and empty ones are not sent. */
-export interface ChatMessage {
-  readonly role: string;
-  readonly content?: string | readonly ContentPart[] | null;
-  /** Who wrote it. */
+/** What is known of a message or a note besides its text. */
+interface About {
+  /** Of a message: who wrote it. */
   readonly name?: string | undefined;
-  /** When; a number counts seconds since 1970. */
-  readonly timestamp?: Date | string | number | undefined;
   readonly uuid?: string | undefined;
   readonly sourceDescription?: string | undefined;
   readonly sourceUrl?: string | undefined;
 }
 
+/** A message of a chat as the OpenAI API takes it; instructions, output of tools and empty ones are not sent. */
+export interface ChatMessage extends About {
+  readonly role: string;
+  readonly content?: string | readonly ContentPart[] | null;
+  /** When; a number counts seconds since 1970. */
+  readonly timestamp?: Date | string | number | undefined;
+}
+
 /** A text, or anything that is JSON, and when what it says was the case. */
-export interface Note {
+export interface Note extends About {
   readonly body: unknown;
-  readonly name?: string | undefined;
   readonly time?: Date | undefined;
-  readonly uuid?: string | undefined;
-  readonly sourceDescription?: string | undefined;
-  readonly sourceUrl?: string | undefined;
 }
 
 /** Text is a note. */

@@ -174,7 +174,8 @@ export function answer(raw: retrieval.AskResult): Answer {
 export type State = Words<typeof types.ItemState>;
 
 /** Something on its way into the graph. */
-export interface Item extends View<types.ReceiptItem | types.ListedItem, "uuid" | "name" | "attempts" | "reason"> {
+export interface Item extends Pick<types.ListedItem, "uuid" | "name" | "attempts" | "reason"> {
+  readonly raw: types.ReceiptItem | types.ListedItem;
   state: State;
   updatedAt: Date;
 }

@@ -23,8 +23,9 @@ from kgsvc.runtime import REQUEST_BYTES, offload
 Find = Callable[[str], Awaitable[Any]]  # the handler of `/SERVICE/METHOD`, as gRPC would call it, or None
 _ERRORS = "kgsvc-errors"
 _OWN_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_BODY_S = 60.0  # a client that sends slower than that is refused
 _MOST_MS = 10**9
+_HELD_BYTES = 256 * 1024 * 1024
+_RETRY_AFTER_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,22 @@ class _Call:
     context: HttpContext
 
 
+class _Late(Refusal):
+    """The body came too slowly."""
+
+
 class Gateway:
     """Answers POST /SERVICE/METHOD."""
 
-    def __init__(self, find: Find, most_bytes: int, *, local: bool = False) -> None:
+    def __init__(self, find: Find, most_bytes: int, *, local: bool = False, body_s: float = 60.0) -> None:
         """`local`: only requests to this machine by its own names are answered. Where nobody has to prove who
-        calls, the page of a foreign site could else reach the service under a name of its own."""
+        calls, the page of a foreign site could else reach the service under a name of its own. `body_s`: in
+        which a body with one message must come."""
         self._find = find
         self._most_bytes = most_bytes  # of a message; of a body with one
         self._local = local
+        self._body_s = body_s
+        self._held = 0  # bytes of bodies that are being received
 
     async def answer(self, request: Request) -> Response:
         """The answer. Errors of the operation are statuses: the caller may ask for the envelope's by the
@@ -59,6 +67,7 @@ class Gateway:
             return Response(status_code=499)  # nobody reads it
         except Refusal as refusal:
             status, body = refused(refusal)
+            status = 408 if isinstance(refusal, _Late) else status
             return Response(body, status, media_type="application/json")
 
     async def _opened(self, request: Request) -> _Call:
@@ -84,7 +93,7 @@ class Gateway:
 
     async def _answered(self, call: _Call) -> Response:
         """A call with one answer and no frames."""
-        raw = call.wire.coding.received(await self._whole(call.body))
+        raw = await self._one(call)
         async with _until(call.context):
             message = await call.handler.unary_unary(raw, call.context)
         body = await offload(message.ByteSize() / REQUEST_BYTES, call.wire.coding.sent, message)
@@ -104,7 +113,7 @@ class Gateway:
     async def _messages(self, call: _Call) -> AsyncGenerator[Any, None]:
         handler, context = call.handler, call.context
         if handler.stream_stream is not None:
-            async for message in handler.stream_stream(self._received(call), context):
+            async for message in handler.stream_stream(self._received(call, call.body.chunks()), context):
                 yield message
             return
         raw = await self._one(call)
@@ -116,22 +125,36 @@ class Gateway:
                 yield message
 
     async def _one(self, call: _Call) -> bytes:
-        """The only message of a request."""
-        if not call.wire.framed:
-            return call.wire.coding.received(await self._whole(call.body))
+        """The only message of a request. Raises Refusal."""
+        try:
+            async with asyncio.timeout(self._body_s), aclosing(self._chunks(call.body)) as chunks:
+                return await (self._only(call, chunks) if call.wire.framed else self._whole(call, chunks))
+        except TimeoutError:
+            raise _Late(
+                grpc.StatusCode.DEADLINE_EXCEEDED, f"the body did not come within {self._body_s:g} s"
+            ) from None
+
+    async def _whole(self, call: _Call, chunks: AsyncIterator[bytes]) -> bytes:
+        held = bytearray()
+        async for chunk in chunks:
+            held += chunk
+            if len(held) > self._most_bytes:
+                raise _over(f"the body has more than {self._most_bytes} bytes")
+        return call.wire.coding.received(bytes(held))
+
+    async def _only(self, call: _Call, chunks: AsyncIterator[bytes]) -> bytes:
         found: bytes | None = None
-        async with asyncio.timeout(_BODY_S):
-            async for each in self._received(call):
-                if found is not None:
-                    raise _bad("the body has several messages; this RPC takes one")
-                found = each
+        async for each in self._received(call, chunks):
+            if found is not None:
+                raise _bad("the body has several messages; this RPC takes one")
+            found = each
         if found is None:
             raise _bad("the body has no message; this RPC takes one")
         return found
 
-    async def _received(self, call: _Call) -> AsyncIterator[bytes]:
+    async def _received(self, call: _Call, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         try:
-            async for message in frames(call.body.chunks(), self._most_bytes):
+            async for message in frames(chunks, self._most_bytes):
                 yield call.wire.coding.received(message)
         except FramingError as error:
             raise _bad(str(error)) from None
@@ -140,20 +163,20 @@ class Gateway:
         except ConnectionError:
             raise asyncio.CancelledError from None  # the client has gone, as gRPC tells it
 
-    async def _whole(self, body: Body) -> bytes:
-        """All of it. Raises Refusal: too large, or too slow."""
-        held = bytearray()
+    async def _chunks(self, body: Body) -> AsyncGenerator[bytes, None]:
+        """A body, as long as there is room for all that come at once: until it is read, nobody knows whose it
+        is. Raises Refusal."""
+        held = 0
         try:
-            async with asyncio.timeout(_BODY_S):
-                async for chunk in body.chunks():
-                    held += chunk
-                    if len(held) > self._most_bytes:
-                        raise _over(f"the body has more than {self._most_bytes} bytes")
-        except TimeoutError:
-            raise Refusal(
-                grpc.StatusCode.DEADLINE_EXCEEDED, f"the body did not come within {_BODY_S:.0f} s"
-            ) from None
-        return bytes(held)
+            async for chunk in body.chunks():
+                held += len(chunk)
+                self._held += len(chunk)
+                if self._held > _HELD_BYTES:
+                    full = CallFailure("OVERLOADED", "too many bodies come at once", (), _RETRY_AFTER_MS)
+                    raise Refusal(*to_status(full, ""))
+                yield chunk
+        finally:
+            self._held -= held
 
 
 @asynccontextmanager

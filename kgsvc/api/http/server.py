@@ -14,16 +14,26 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kgsvc.api.http.gateway import Gateway
+from kgsvc.api.http.page import ROUTES
+from kgsvc.stores.consistency import TOKEN
 
 _HEAD_BYTES = 32 * 1024
-_SILENT_S = 30.0  # a connection that brings no whole head of a request in this time is closed
 _START_S = 10.0
+_DESCRIPTION = Path(__file__).with_name("openapi.json")
+# Headers of requests that clients of Connect and gRPC-Web set, and those of answers that they read.
+_READ = [
+    *("authorization", "connect-protocol-version", "connect-timeout-ms", "content-type", "grpc-timeout"),
+    *("kgsvc-errors", TOKEN, "user-agent", "x-grpc-web", "x-user-agent"),
+]
+_TOLD = ["grpc-message", "grpc-status", "trailer-kgsvc-error-code", f"trailer-{TOKEN}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +46,25 @@ class HttpSettings:
     certificate: Path | None = None
     key: Path | None = None
     client_authority: Path | None = None  # nobody connects without a certificate of it
+    origins: tuple[str, ...] = ()  # whose pages may read answers, beside those of this server
     connections: int = 2_000
+    head_s: float = 30.0  # in which a connection must bring the whole head of a request
     grace_s: float = 10.0
 
 
-class _Impatient(H11Protocol):
-    """Closes connections that wait with a request they have not sent in full."""
+_LATE = b'{"code":"deadline_exceeded","message":"the head of the request did not come in time"}'
+_TOO_SLOW = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(_LATE), _LATE)
+)
 
+
+class _Impatient(H11Protocol):
+    """Closes connections that do not bring the head of a request, and tells those that have begun one."""
+
+    head_s: float
     _silence: asyncio.TimerHandle | None = None
+    _begun = False
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a head."""
@@ -52,24 +73,34 @@ class _Impatient(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Wait on unless the head is whole."""
+        self._begun = True
         super().data_received(data)
         self._watch()
 
     def _watch(self) -> None:
         waits = self.cycle is None or self.cycle.response_complete
         if waits and self._silence is None:
-            self._silence = self.loop.call_later(_SILENT_S, self._give_up)
-        elif not waits and self._silence is not None:
-            self._silence.cancel()
-            self._silence = None
+            self._silence = self.loop.call_later(self.head_s, self._give_up)
+        elif not waits:
+            self._begun = False
+            if self._silence is not None:
+                self._silence.cancel()
+                self._silence = None
 
     def _give_up(self) -> None:
         self._silence = None
         if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+            if self._begun:
+                self.transport.write(_TOO_SLOW)
             self.transport.close()
 
 
-class _Embedded(uvicorn.Server):
+def impatient(head_s: float) -> type[asyncio.Protocol]:
+    """The protocol with its patience: uvicorn makes the objects."""
+    return type("_ImpatientFor", (_Impatient,), {"head_s": head_s})
+
+
+class Embedded(uvicorn.Server):
     """One that leaves signals to the process it runs in, and says when it is up."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -93,10 +124,15 @@ class HttpServer:
     def __init__(self, gateway: Gateway, settings: HttpSettings) -> None:
         self._settings = settings
         app = Starlette(
-            routes=[Route("/{service}/{method}", gateway.answer, methods=["POST"])],
+            routes=[
+                *ROUTES,
+                Route("/openapi.json", _described),
+                Route("/{service}/{method}", gateway.answer, methods=["POST"]),
+            ],
+            middleware=_middleware(settings.origins),
             exception_handlers={HTTPException: _as_json},
         )
-        self._server = _Embedded(_config(app, settings))
+        self._server = Embedded(_config(app, settings))
         self._task: asyncio.Task[None] | None = None
         self._socket: socket.socket | None = None
 
@@ -134,6 +170,20 @@ class HttpServer:
             self._socket.close()
 
 
+async def _described(_request: Request) -> Response:
+    """The OpenAPI document: the contract, which is no secret."""
+    return FileResponse(_DESCRIPTION, media_type="application/json")
+
+
+def _middleware(origins: tuple[str, ...]) -> list[Middleware]:
+    """What lets browsers hand answers to pages of these origins. Such a page sets its credential itself:
+    there are no cookies that a browser would add."""
+    if not origins:
+        return []
+    allowed: dict[str, Any] = {"allow_methods": ["GET", "POST"], "allow_headers": _READ, "max_age": 600}
+    return [Middleware(CORSMiddleware, allow_origins=origins, expose_headers=_TOLD, **allowed)]
+
+
 async def _as_json(_request: Request, error: Exception) -> Response:
     """What is found wrong before a method is known, in the form of all other errors."""
     assert isinstance(error, HTTPException)
@@ -145,7 +195,7 @@ async def _as_json(_request: Request, error: Exception) -> Response:
 def _config(app: Starlette, settings: HttpSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Impatient,
+        http=impatient(settings.head_s),
         ws="none",
         lifespan="off",
         interface="asgi3",

@@ -31,6 +31,7 @@ HTTP_STATUSES: Mapping[grpc.StatusCode, int] = MappingProxyType(
         _C.DEADLINE_EXCEEDED: 504,
         _C.NOT_FOUND: 404,
         _C.ALREADY_EXISTS: 409,
+        _C.FAILED_PRECONDITION: 400,
         _C.PERMISSION_DENIED: 403,
         _C.RESOURCE_EXHAUSTED: 429,
         _C.UNIMPLEMENTED: 501,

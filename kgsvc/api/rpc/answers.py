@@ -1,4 +1,4 @@
-"""Ask: an answer in words, with what it rests on (spec 001)."""
+"""Ask: an answer in words, with what it rests on."""
 
 from __future__ import annotations
 

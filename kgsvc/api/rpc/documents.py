@@ -3,7 +3,7 @@ StreamDocuments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,12 +22,13 @@ from kgsvc.documents.reading.formats import Unreadable
 from kgsvc.documents.reading.reader import Reader, size_of
 from kgsvc.documents.textfile import TextFile
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.model.documents import DocumentState
+from kgsvc.domain.model.documents import DocumentState, Revision
 from kgsvc.runtime import REQUEST_BYTES, offload
 from kgsvc.v1 import documents_pb2, envelope_pb2
 
 _ID_CHARS = 1_024
 _REF_CHARS = 256
+_REVISIONS = 2**31 - 1  # of a document, at most
 ARRIVALS = mapping.enum_numbers(documents_pb2.DocumentArrival, "DOCUMENT_ARRIVAL_", Arrival)
 STATES = mapping.enum_numbers(documents_pb2.DocumentState, "DOCUMENT_STATE_", DocumentState)
 Content = str | TextFile | bytes | IO[bytes]  # a text, or the content of a file
@@ -113,12 +114,15 @@ class DocumentRpcs:
         document_id = check.identifier("input.document_id", sent.document_id, _ID_CHARS)
         size, token = check.page_size(sent), check.page_token(sent)
         include = sent.include_chunks
+        revision = check.optional_number(sent, "input.", "revision", None, _REVISIONS)
 
         async def run() -> Reply:
             view = await documents.get_document(self._core, group_id, document_id)
+            readable = await documents.readable_revisions(self._core, view.document)
             output = documents_pb2.GetDocumentOutput(document=_document(view))
+            output.revisions.extend(_revision(each, readable) for each in view.document.revisions)
             if include:
-                page = await documents.chunk_page(self._core, view, size, token)
+                page = await documents.chunk_page(self._core, view, size, token, revision)
                 output.chunks.extend(chunk(document_id, each) for each in page.chunks)
                 output.next_page_token = page.next_token or ""
             return Reply(output)
@@ -243,6 +247,15 @@ def _document(view: DocumentView) -> documents_pb2.Document:
         chunks_in_graph=progress.in_graph,
         chunks_parked=progress.parked,
         settled=value.settled,
+    )
+
+
+def _revision(value: Revision, readable: Collection[int]) -> documents_pb2.DocumentRevision:
+    return documents_pb2.DocumentRevision(
+        revision=value.number,
+        reference_time=mapping.timestamp(value.reference_ms),
+        created_at=mapping.timestamp(value.created_ms),
+        readable=value.number in readable,
     )
 
 

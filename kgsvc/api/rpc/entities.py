@@ -1,11 +1,12 @@
-"""AddEntityNode, GetEntityNode, GetRelation, MergeEntityNodes, UndoMerge, SplitEntityNode, UndoSplit."""
+"""AddEntityNode, GetEntityNode, GetRelation, MergeEntityNodes, UndoMerge, SplitEntityNode, UndoSplit,
+ListMerges."""
 
 from __future__ import annotations
 
 from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
-from kgsvc.commands import merges, splits
+from kgsvc.commands import merge_listing, merges, splits
 from kgsvc.commands.core import Core
 from kgsvc.commands.entities import (
     ChainEntry,
@@ -41,6 +42,7 @@ class EntityRpcs:
             "UndoMerge": Unary(self._undo_merge),
             "SplitEntityNode": Unary(self._split_entity_node),
             "UndoSplit": Unary(self._undo_split),
+            "ListMerges": Unary(self._list_merges),
         }
 
     def _add_entity_node(self, sent: ingestion_pb2.AddEntityNodeInput, check: RequestCheck) -> Operation:
@@ -140,6 +142,16 @@ class EntityRpcs:
 
         return run
 
+    def _list_merges(self, sent: admin_pb2.ListMergesInput, check: RequestCheck) -> Operation:
+        group_id, uuid = check.group_id("input.group_id", sent.group_id), check.optional_uuid(sent, "uuid")
+        size, token = check.page_size(sent), check.page_token(sent)
+
+        async def run() -> Reply:
+            page, more = await merge_listing.list_merges(self._core, group_id, uuid, size, token)
+            return Reply(admin_pb2.ListMergesOutput(merges=map(_merge, page), next_page_token=more or ""))
+
+        return run
+
     async def _node(self, entity: Entity) -> types_pb2.EntityNode:
         return mapping.entity_node(entity, await aliases_of(self._core.store, entity))
 
@@ -171,6 +183,21 @@ def _relation(relation: Relation) -> retrieval_pb2.GetRelationOutput:
         episodes=relation.episodes,
         document_ids=relation.documents,
         truncated=relation.truncated,
+    )
+
+
+def _merge(listed: merge_listing.ListedMerge) -> admin_pb2.Merge:
+    record = listed.record
+    return admin_pb2.Merge(
+        merge_id=record.merge_id,
+        kind=admin_pb2.MERGE_KIND_SPLIT if listed.is_split else admin_pb2.MERGE_KIND_MERGE,
+        kept_uuid=record.kept_uuid,
+        kept_name=listed.kept_name,
+        merged_uuid=record.merged_uuid,
+        merged_name=listed.merged_name,
+        created_at=mapping.timestamp(record.created_ms),
+        episode_uuid=record.by_episode or None,
+        obstacle=listed.obstacle,
     )
 
 

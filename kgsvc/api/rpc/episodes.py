@@ -159,7 +159,7 @@ def _previous(
 def _description(
     check: RequestCheck, path: str, item: types_pb2.Message | types_pb2.EpisodeItem
 ) -> str | None:
-    """The description, which holds the address of the original too (spec 000), behind any that it held."""
+    """The description, which holds the address of the original too, behind any that it held."""
     limit = check.limits.source_description
     description = check.optional_text(item, path, "source_description", limit) or None
     if not item.HasField("source_url"):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Any
 
 from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Outputs, Rpcs, ServerStream
-from kgsvc.api.errors import ShuttingDown
+from kgsvc.api.rpc.lasting import Lasting
 from kgsvc.commands.core import Core
-from kgsvc.commands.following import Movements, Told, follow, place_of
+from kgsvc.commands.following import FollowedChange, Movements, follow, place_of
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import plain
 from kgsvc.runtime import offload
@@ -44,35 +44,16 @@ class FollowingRpcs:
 
     async def _watch(self, group_id: str, cursor: str | None) -> AsyncGenerator[Output, None]:
         place = None if cursor is None else place_of(cursor)
-        until = self._core.clock.monotonic() + self._deadline_s
+        lasting = Lasting(self._core.clock, self._stopping, self._deadline_s)
         async with aclosing(follow(self._core, self._movements, group_id, place)) as following:
             while True:
-                told = await self._unless_over(anext(following), until)
+                told = await lasting.unless_over(anext(following))
                 count = len(told.entities) + len(told.facts) + len(told.episodes)
                 for output in await offload(count / _TOLD_AT_ONCE, _outputs, group_id, told):
                     yield output
 
-    async def _unless_over(self, telling: Awaitable[Told], until: float) -> Told:
-        """What comes next. Raises ShuttingDown, TimeoutError."""
-        told: asyncio.Future[Told] = asyncio.ensure_future(telling)
-        stop: asyncio.Future[bool] = asyncio.ensure_future(self._stopping.wait())
-        try:
-            left = until - self._core.clock.monotonic()
-            both: set[asyncio.Future[Any]] = {told, stop}
-            await asyncio.wait(both, timeout=max(left, 0.0), return_when=asyncio.FIRST_COMPLETED)
-            if told.done():
-                return told.result()
-            if self._stopping.is_set():
-                raise ShuttingDown
-            raise TimeoutError
-        finally:
-            stop.cancel()
-            if not told.done():
-                told.cancel()
-                await asyncio.wait([told])
 
-
-def _outputs(group_id: str, told: Told) -> list[Output]:
+def _outputs(group_id: str, told: FollowedChange) -> list[Output]:
     """As many messages as it takes. Only the last leads behind all: who was told less is told it again."""
     made, size = [Output(group_id=group_id)], 0
     for field, value in _things(told):
@@ -85,7 +66,7 @@ def _outputs(group_id: str, told: Told) -> list[Output]:
     return _placed(made, told)
 
 
-def _placed(made: list[Output], told: Told) -> list[Output]:
+def _placed(made: list[Output], told: FollowedChange) -> list[Output]:
     for output in made[:-1]:
         output.rev, output.cursor = told.before.rev, told.before.cursor
     made[-1].rev, made[-1].cursor = told.place.rev, told.place.cursor
@@ -93,7 +74,7 @@ def _placed(made: list[Output], told: Told) -> list[Output]:
     return made
 
 
-def _things(told: Told) -> Iterator[tuple[str, Any]]:
+def _things(told: FollowedChange) -> Iterator[tuple[str, Any]]:
     for name in ("removed_entities", "removed_facts", "removed_episodes"):
         yield from ((name, uuid) for uuid in getattr(told, name))
     yield from (("entities", _entity(each)) for each in told.entities)

@@ -1,4 +1,4 @@
-"""DeleteGroup, ClearAll, GetErasure, ListGroups; PutOntology and GetOntology: types of a group (spec 000)."""
+"""DeleteGroup, ClearAll, GetErasure, ListGroups; PutOntology and GetOntology: types of a group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from kgsvc.commands.erasures import ErasureReceipt
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.ontology import MAX_BYTES, OntologyError, read, write
-from kgsvc.stores.protocol import GroupSize
 from kgsvc.v1 import admin_pb2
 
 
@@ -99,20 +98,10 @@ class GroupRpcs:
 
         async def run() -> Reply:
             found, next_token = await groups.list_groups(self._core, size, token)
-            rows = [_summary(each) for each in found]
+            rows = map(mapping.group_summary, found)
             return Reply(admin_pb2.ListGroupsOutput(groups=rows, next_page_token=next_token or ""))
 
         return run
-
-
-def _summary(size: GroupSize) -> admin_pb2.GroupSummary:
-    return admin_pb2.GroupSummary(
-        group_id=size.group_id,
-        episodes=size.episodes,
-        entities=size.entities,
-        facts=size.facts,
-        changed_at=mapping.optional_timestamp(size.changed_ms or None),
-    )
 
 
 def _erasure(receipt: ErasureReceipt) -> admin_pb2.Erasure:

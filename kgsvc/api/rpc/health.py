@@ -1,4 +1,4 @@
-"""Healthcheck (spec 004 §4.1), and grpc.health.v1: whether the store answers, for load balancers."""
+"""Healthcheck, and grpc.health.v1: whether the store answers, for load balancers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from grpc_health.v1 import health, health_pb2
 
+from kgsvc.api import mapping
 from kgsvc.api.checks import RequestCheck
 from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.commands.core import Core
 from kgsvc.domain.errors import KgError
+from kgsvc.observability.probes import Probes
 from kgsvc.stores.protocol import AdminStore
 from kgsvc.v1 import admin_pb2
 
@@ -50,6 +52,7 @@ class HealthRpcs:
                 store=store.kind,
                 extractor=self._info.extractor,
                 embedder=self._info.embedder,
+                modes=mapping.modes(self._core.modes.now),
             )
             return Reply(output)
 
@@ -57,12 +60,16 @@ class HealthRpcs:
 
 
 class Readiness:
-    """Checks the store from time to time and sets the health status. Not ready before its first answer."""
+    """Checks the store from time to time and sets the health status. Not ready before its first answer.
 
-    def __init__(self, store: AdminStore, services: Sequence[str], every_s: float) -> None:
+    `names` are what grpc.health.v1 can be asked for beside the whole: services, and the roles of the process
+    as server.role calls them."""
+
+    def __init__(self, store: AdminStore, names: Sequence[str], every_s: float, probes: Probes) -> None:
         self.servicer = health.aio.HealthServicer()
         self._store = store
-        self._services = ("", *services)
+        self._names = ("", *names)
+        self._probes = probes
         self._every_s = every_s
         self._ready: bool | None = None
         self._loop: asyncio.Task[None] | None = None
@@ -73,7 +80,7 @@ class Readiness:
         self._loop = asyncio.create_task(self._check_forever(), name="readiness")
 
     async def check(self) -> bool:
-        """Ask the store and set the status of every service."""
+        """Ask the store and set the status of every name."""
         try:
             async with asyncio.timeout(self._every_s):
                 await self._store.info()
@@ -81,10 +88,11 @@ class Readiness:
         except (KgError, TimeoutError) as error:
             log.warning("the store does not answer: %s", str(error) or type(error).__name__)
             ready = False
+        self._probes.store_answers = ready
         if ready != self._ready:
             self._ready = ready
-            for service in self._services:
-                await self.servicer.set(service, _SERVING if ready else _NOT_SERVING)
+            for name in self._names:
+                await self.servicer.set(name, _SERVING if ready else _NOT_SERVING)
         return ready
 
     async def shut_down(self) -> None:

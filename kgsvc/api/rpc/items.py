@@ -15,6 +15,7 @@ from kgsvc.api.envelope import Operation, Outputs, Reply, Rpcs, ServerStream, Un
 from kgsvc.api.errors import ShuttingDown
 from kgsvc.commands.core import Core
 from kgsvc.commands.items import retry_items
+from kgsvc.commands.modes import wait_reason
 from kgsvc.domain.errors import NotFound
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.observability.logs import found_in
@@ -51,8 +52,11 @@ class ItemRpcs:
 
         async def run() -> Reply:
             page = await self._core.store.list_items(group_id, wanted, size, token)
-            items = map(_listed, page.rows)
-            return Reply(ingestion_pb2.ListItemsOutput(items=items, next_page_token=page.next_token or ""))
+            reason = await self._reason(group_id, page.rows)
+            output = ingestion_pb2.ListItemsOutput(
+                items=map(_listed, page.rows), next_page_token=page.next_token or "", wait_reason=reason
+            )
+            return Reply(output)
 
         return run
 
@@ -77,7 +81,8 @@ class ItemRpcs:
         receipt_id = check.uuid(sent, "receipt_id")
 
         async def run() -> Reply:
-            return Reply(_receipt(await self._find(receipt_id)))
+            receipt = await self._find(receipt_id)
+            return Reply(_receipt(receipt, await self._reason(receipt.group_id, receipt.items)))
 
         return run
 
@@ -91,19 +96,21 @@ class ItemRpcs:
         until = self._core.clock.monotonic() + self._deadline_s
         seen = self._core.activity.version
         receipt = await self._find(receipt_id)
-        yield _watched(receipt, receipt.items)
+        reason = await self._reason(receipt.group_id, receipt.items)
+        yield _watched(receipt, receipt.items, reason)
         self._watches += 1
         try:
             while not receipt.done:
                 await self._next_change(seen, until)
                 await asyncio.sleep(_PAUSE_S * (self._watches - 1))
                 seen = self._core.activity.version
-                before = receipt
+                before, waited = receipt, reason
                 receipt = await self._core.store.receipt(receipt_id) or _of_deleted_group(receipt)
                 pairs = zip(before.items, receipt.items, strict=True)
                 changed = [after for earlier, after in pairs if earlier != after]
-                if changed or receipt.done:
-                    yield _watched(receipt, changed)
+                reason = await self._reason(receipt.group_id, receipt.items)
+                if changed or receipt.done or reason != waited:
+                    yield _watched(receipt, changed, reason)
         finally:
             self._watches -= 1
 
@@ -121,6 +128,12 @@ class ItemRpcs:
         finally:
             change.cancel()
             stop.cancel()
+
+    async def _reason(self, group_id: str, items: Sequence[ItemStatus]) -> str:
+        """Why those of the items wait that are not finished; empty: nothing holds them back."""
+        if all(item.terminal for item in items):
+            return ""
+        return await wait_reason(self._core, group_id) or ""
 
     async def _find(self, receipt_id: str) -> Receipt:
         receipt = await self._core.store.receipt(receipt_id)
@@ -150,7 +163,7 @@ def _of_deleted_group(receipt: Receipt) -> Receipt:
     return replace(receipt, items=tuple(items))
 
 
-def _receipt(receipt: Receipt) -> types_pb2.Receipt:
+def _receipt(receipt: Receipt, reason: str) -> types_pb2.Receipt:
     """A receipt with its items counted by state."""
     counted = Counter(item.state for item in receipt.items)
     return types_pb2.Receipt(
@@ -165,15 +178,17 @@ def _receipt(receipt: Receipt) -> types_pb2.Receipt:
         ],
         done=receipt.done,
         usage=mapping.usage(receipt.usage),
+        wait_reason=reason,
     )
 
 
-def _watched(receipt: Receipt, items: Sequence[ItemStatus]) -> ingestion_pb2.WatchReceiptOutput:
+def _watched(receipt: Receipt, items: Sequence[ItemStatus], reason: str) -> ingestion_pb2.WatchReceiptOutput:
     return ingestion_pb2.WatchReceiptOutput(
         receipt_id=receipt.receipt_id,
         group_id=receipt.group_id,
         items=map(_item, items),
         done=receipt.done,
+        wait_reason=reason,
     )
 
 

@@ -1,4 +1,4 @@
-"""SearchFacts and GetMemory (spec 004 §4.3), SearchGraph (specs 000, 002, 003); the sources of results."""
+"""SearchFacts and GetMemory, SearchGraph; the sources of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgsvc.api.envelope import Operation, Reply, Rpcs, Unary
 from kgsvc.api.rpc.queries import read_context_tokens, read_fact_bounds, read_query
 from kgsvc.commands.core import Core
 from kgsvc.commands.provenance import Provenance, SourceText
-from kgsvc.commands.search import Wanted, facts_provenance, search_facts, search_graph
+from kgsvc.commands.search import WantedSearch, facts_provenance, search_facts, search_graph
 from kgsvc.domain.errors import LimitExceeded, Violation
 from kgsvc.domain.facts.beliefs import as_known_at
 from kgsvc.domain.model.communities import Community
@@ -76,7 +76,9 @@ class SearchRpcs:
         return run
 
     def _search_graph(self, sent: retrieval_pb2.SearchGraphInput, check: RequestCheck) -> Operation:
-        wanted = Wanted(read_query(sent, check), read_context_tokens(sent, check), sent.include_provenance)
+        wanted = WantedSearch(
+            read_query(sent, check), read_context_tokens(sent, check), sent.include_provenance
+        )
 
         async def run() -> Reply:
             query = replace(wanted.query, ends_s=current_call.get().ends_s)
@@ -125,7 +127,7 @@ def _line(check: RequestCheck, path: str, message: types_pb2.MemoryMessage) -> s
 
 
 def memory_line(role_type: RoleType, role: str | None, content: str) -> str:
-    """A message in the query of GetMemory (spec 004, Appendix A)."""
+    """A message in the query of GetMemory."""
     return f"{role_type.value}({role or ''}): {content}\n"
 
 

@@ -79,6 +79,7 @@ class StreamRpcs:
                     if not isinstance(result, (Acknowledged, OperationError)):
                         raise result
                     response = _answer(streamed, result)
+                    response.consistency_token = self._core.store.consistency_token()
                     self._note(call, streamed, response)
                     yield response
                     inbox.acknowledged(streamed)
@@ -156,6 +157,7 @@ class StreamRpcs:
             response.error.CopyFrom(to_proto(failure_of(error)))
         else:
             response.status = envelope_pb2.STATUS_ACCEPTED
+            response.consistency_token = self._core.store.consistency_token()
         return response
 
 

@@ -15,7 +15,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
 
-from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, UnreadFile
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
 from kgsvc.domain.limits import MIB
 
@@ -41,14 +41,14 @@ def read_docx(data: bytes, limits: ReadingLimits) -> DocumentText:
             raise MemoryError from error
         raise
     if document.element.getroottree().docinfo.internalDTD is not None:
-        raise Refused("declares entities of its own, which no DOCX may")
+        raise UnreadFile("declares entities of its own, which no DOCX may")
     body = _Body(document, limits.text_chars)
     body.read(document.element.body)
     for number, note in _footnotes(document):
         body.out.paragraph(f"[^{number}]: {note}")
     text = body.out.text()
     if not text:
-        raise Refused("holds no text")
+        raise UnreadFile("holds no text")
     return DocumentText(text, title=document.core_properties.title.strip() or None)
 
 
@@ -57,14 +57,14 @@ def _check_archive(data: bytes, limits: ReadingLimits) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = archive.infolist()
     if len(parts) > _MOST_PARTS:
-        raise Refused(f"is an archive of {len(parts):,} files; at most {_MOST_PARTS:,} are read")
+        raise UnreadFile(f"is an archive of {len(parts):,} files; at most {_MOST_PARTS:,} are read")
     if any(part.flag_bits & 1 for part in parts):
-        raise Refused("is encrypted: save it without its password")
+        raise UnreadFile("is encrypted: save it without its password")
     if _BODY not in {part.filename for part in parts} and "[Content_Types].xml" not in archive.NameToInfo:
-        raise Refused("is an archive, and no DOCX")
+        raise UnreadFile("is an archive, and no DOCX")
     size, most = sum(part.file_size for part in parts), limits.memory_bytes // 2
     if size > most:
-        raise Refused(f"unpacks to {size / MIB:,.0f} MiB; at most {most / MIB:,.0f} MiB are read")
+        raise UnreadFile(f"unpacks to {size / MIB:,.0f} MiB; at most {most / MIB:,.0f} MiB are read")
 
 
 class _Body:

@@ -46,7 +46,7 @@ class Unreadable(KgError):
         self.reason = reason
 
 
-class Refused(Exception):
+class UnreadFile(Exception):
     """Why a file is not read, said where its name is not known."""
 
 
@@ -102,12 +102,12 @@ def format_of(name: str, media_type: str, beginning: bytes) -> Format:
     end = re.search(r"\.[^./\\]+$", name)
     claimed = _MEDIA_TYPES.get(kind) or SUFFIXES.get(end[0].lower() if end else "")
     if claimed is None:
-        raise Refused(f"is none of the formats that are read ({', '.join(SUFFIXES)})")
+        raise UnreadFile(f"is none of the formats that are read ({', '.join(SUFFIXES)})")
     if claimed is Format.PDF and b"%PDF-" in beginning:
         return claimed  # some programs write a line of their own before the header
     held = next((what for first, what in _SIGNATURES if beginning.startswith(first)), None)
     if held not in {None, claimed} or (held is None and claimed in {Format.PDF, Format.DOCX}):
-        raise Refused(f"is called {claimed} and holds {held or 'something else'}")
+        raise UnreadFile(f"is called {claimed} and holds {held or 'something else'}")
     return claimed
 
 
@@ -130,11 +130,11 @@ def decoded(data: bytes, charset: str) -> str:
         encoding = codecs.lookup(charset).name
         text = data[len(mark) :].decode(_MEANT.get(encoding, encoding))
     except LookupError:
-        raise Refused(f"is written in {charset[:40]}, an encoding that is not known here") from None
+        raise UnreadFile(f"is written in {charset[:40]}, an encoding that is not known here") from None
     except UnicodeDecodeError as error:
-        raise Refused(f"is not {_named(encoding)} (byte {error.start:,})") from None
+        raise UnreadFile(f"is not {_named(encoding)} (byte {error.start:,})") from None
     if "\0" in text:
-        raise Refused("holds NUL characters: it is no text, or UTF-16 without a byte order mark")
+        raise UnreadFile("holds NUL characters: it is no text, or UTF-16 without a byte order mark")
     return text
 
 

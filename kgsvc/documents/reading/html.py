@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused, decoded
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, UnreadFile, decoded
 from kgsvc.documents.reading.markdown import Container, Markdown, item, quote
 
 _UNSEEN = frozenset(
@@ -43,7 +43,7 @@ def read_html(data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
         page.read(tree.root)
     text = page.out.text()
     if not text:
-        raise Refused("holds no text that a reader would see")
+        raise UnreadFile("holds no text that a reader would see")
     title = tree.css_first("head > title")
     return DocumentText(text, title=" ".join(title.text().split()) or None if title else None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kgsvc.documents.reading.formats import Refused
+from kgsvc.documents.reading.formats import UnreadFile
 
 _DEEPEST = 8  # levels of lists and quotes that are indented; below, text stands as on the last one
 # At the start of a line these would read as a heading or a fence that the file does not have.
@@ -94,7 +94,7 @@ class Markdown:
     def _add(self, text: str) -> None:
         self._chars += len(text)
         if self._chars > self._most_chars:
-            raise Refused(f"holds more than {self._most_chars:,} characters of text")
+            raise UnreadFile(f"holds more than {self._most_chars:,} characters of text")
         self._parts.append(text)
 
 

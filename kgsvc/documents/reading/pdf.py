@@ -12,7 +12,7 @@ from itertools import pairwise
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Refused
+from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, UnreadFile
 from kgsvc.documents.reading.markdown import clean, escaped
 
 _PASSWORD, _SECURITY = 4, 5  # what PDFium calls these failures
@@ -24,7 +24,7 @@ _HYPHEN = "\x02"  # PDFium's sign for a word that was broken at the end of a lin
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PageLine:
     """A line of a page: its text, the size of its letters, and where it stands."""
 
     text: str
@@ -36,16 +36,16 @@ class Line:
 def read_pdf(data: bytes, limits: ReadingLimits) -> DocumentText:
     """The text of all pages. Raises Refused: encrypted, damaged, too many pages, no text."""
     if b"%%EOF" not in data[-_END:]:  # PDFium would make do with what is there
-        raise Refused("is cut off: its end is missing")
+        raise UnreadFile("is cut off: its end is missing")
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        raise Refused(_why(error)) from error
+        raise UnreadFile(_why(error)) from error
     if len(document) > limits.pages:
-        raise Refused(f"has {len(document):,} pages; at most {limits.pages:,} are read")
+        raise UnreadFile(f"has {len(document):,} pages; at most {limits.pages:,} are read")
     pages = list(_pages(document, limits.text_chars))
     if not any(pages):
-        raise Refused("holds no text: pages that are images alone need text recognition first")
+        raise UnreadFile("holds no text: pages that are images alone need text recognition first")
     title = clean(document.get_metadata_value("Title")).strip()
     return _joined([*_written(pages)], title or None)
 
@@ -58,42 +58,44 @@ def _why(error: pypdfium2.PdfiumError) -> str:
     return "is damaged: it cannot be opened as a PDF"
 
 
-def _pages(document: pypdfium2.PdfDocument, most_chars: int) -> Iterator[list[Line]]:
+def _pages(document: pypdfium2.PdfDocument, most_chars: int) -> Iterator[list[PageLine]]:
     chars = 0
     for number in range(len(document)):
         try:
             page = document[number]
         except pypdfium2.PdfiumError as error:
-            raise Refused(f"is damaged: page {number + 1:,} cannot be read") from error
+            raise UnreadFile(f"is damaged: page {number + 1:,} cannot be read") from error
         text_page = page.get_textpage()
         lines = list(_lines(text_page))
         text_page.close()
         page.close()
         chars += sum(len(line.text) for line in lines)
         if chars > most_chars:
-            raise Refused(f"holds more than {most_chars:,} characters of text")
+            raise UnreadFile(f"holds more than {most_chars:,} characters of text")
         yield lines
 
 
-def _lines(page: pypdfium2.PdfTextPage) -> Iterator[Line]:
+def _lines(page: pypdfium2.PdfTextPage) -> Iterator[PageLine]:
     """PDFium has two ways to the text: one cuts characters beyond 16 bits, the other knows no places."""
     placed, whole = (text.split("\r\n") for text in (page.get_text_range(), page.get_text_bounded()))
     texts = whole if len(whole) == len(placed) else placed
     begin = 0
     for line, text in zip(placed, texts, strict=True):
         if text.strip():
-            index = pdfium.FPDFText_GetCharIndexFromTextIndex(page, begin)
+            bullet = _BULLET.match(line)  # often of another font than the text behind it
+            text_begin = begin + (bullet.end() if bullet and bullet.end() < len(line) else 0)
+            index = pdfium.FPDFText_GetCharIndexFromTextIndex(page, text_begin)
             yield _placed(page, text.replace("\ufffe", _HYPHEN).strip(" \t\r\n\0"), index)
         begin += len(line) + 2
 
 
-def _placed(page: pypdfium2.PdfTextPage, text: str, index: int) -> Line:
+def _placed(page: pypdfium2.PdfTextPage, text: str, index: int) -> PageLine:
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     pdfium.FPDFText_GetCharBox(page, index, left, right, bottom, top)
-    return Line(text, round(pdfium.FPDFText_GetFontSize(page, index), 1), left.value, bottom.value)
+    return PageLine(text, round(pdfium.FPDFText_GetFontSize(page, index), 1), left.value, bottom.value)
 
 
-def _written(pages: Sequence[Sequence[Line]]) -> Iterator[str]:
+def _written(pages: Sequence[Sequence[PageLine]]) -> Iterator[str]:
     """Each page as Markdown."""
     sizes = Counter[float]()
     for line in (line for page in pages for line in page):
@@ -106,8 +108,8 @@ def _written(pages: Sequence[Sequence[Line]]) -> Iterator[str]:
         yield "\n\n".join(_paragraphs(page, levels, leading))
 
 
-def _paragraphs(page: Sequence[Line], levels: dict[float, int], leading: float) -> Iterator[str]:
-    open_lines: list[Line] = []
+def _paragraphs(page: Sequence[PageLine], levels: dict[float, int], leading: float) -> Iterator[str]:
+    open_lines: list[PageLine] = []
     for line in page:
         if open_lines and _begins(line, open_lines[-1], leading):
             yield _paragraph(open_lines, levels)
@@ -117,7 +119,7 @@ def _paragraphs(page: Sequence[Line], levels: dict[float, int], leading: float) 
         yield _paragraph(open_lines, levels)
 
 
-def _usual_leading(pages: Sequence[Sequence[Line]]) -> float:
+def _usual_leading(pages: Sequence[Sequence[PageLine]]) -> float:
     """The way from a line to the next, most often, beside the size of the letters."""
     ways = Counter[float]()
     for before, line in (pair for page in pages for pair in pairwise(page)):
@@ -126,7 +128,7 @@ def _usual_leading(pages: Sequence[Sequence[Line]]) -> float:
     return ways.most_common(1)[0][0] if ways else 0.0
 
 
-def _begins(line: Line, before: Line, leading: float) -> bool:
+def _begins(line: PageLine, before: PageLine, leading: float) -> bool:
     """Whether a line begins a paragraph: other letters, a wider gap, or a place above (another column)."""
     gap = before.bottom - line.bottom
     return (
@@ -137,10 +139,11 @@ def _begins(line: Line, before: Line, leading: float) -> bool:
     )
 
 
-_ITEM = re.compile(r"(?:[-*]|\d{1,3}[.)])\s|[•‣▪◦●–]\s*")
+_BULLET = re.compile(r"[•‣▪◦●\uf000-\uf0ff]\s*")  # the last are those of symbol fonts
+_ITEM = re.compile(rf"(?:[-*]|\d{{1,3}}[.)])\s|–\s*|{_BULLET.pattern}")
 
 
-def _paragraph(lines: Sequence[Line], levels: dict[float, int]) -> str:
+def _paragraph(lines: Sequence[PageLine], levels: dict[float, int]) -> str:
     text = lines[0].text
     for line in lines[1:]:
         text = text[:-1] + line.text if text.endswith(_HYPHEN) else f"{text} {line.text}"
@@ -148,7 +151,7 @@ def _paragraph(lines: Sequence[Line], levels: dict[float, int]) -> str:
     level = levels.get(lines[0].size)
     if level and len(text) <= _HEADING_CHARS and any(map(str.isalpha, text)):
         return f"{'#' * level} {text}"
-    return escaped(re.sub(r"^[•‣▪◦●]\s*", "- ", text))
+    return escaped(re.sub(rf"^{_BULLET.pattern}", "- ", text))
 
 
 def _joined(pages: Sequence[str], title: str | None) -> DocumentText:

@@ -26,8 +26,8 @@ from kgsvc.documents.reading.formats import (
     DocumentText,
     Format,
     ReadingLimits,
-    Refused,
     Unreadable,
+    UnreadFile,
     charset_of,
     decoded,
     format_of,
@@ -65,21 +65,21 @@ class Reader:
         """
         try:
             return await self._read(data, name, media_type)
-        except Refused as error:
+        except UnreadFile as error:
             raise Unreadable(name, str(error)) from error
 
     async def _read(self, data: bytes | IO[bytes], name: str, media_type: str) -> DocumentText:
         size = size_of(data)
         if size > self._limits.file_bytes:
-            raise Refused(f"is larger than {self._limits.file_bytes / MIB:,.0f} MiB")
+            raise UnreadFile(f"is larger than {self._limits.file_bytes / MIB:,.0f} MiB")
         beginning = data[:_BEGINNING] if isinstance(data, bytes) else data.read(_BEGINNING)
         if size == len(beginning) and not beginning.strip():
-            raise Refused("is empty")
+            raise UnreadFile("is empty")
         kind, charset = format_of(name, media_type, beginning), charset_of(media_type)
         if kind in _PLAIN:
             return await offload(size / REQUEST_BYTES, _plain, data, charset, kind)
         if find_spec(_LIBRARIES[kind]) is None:
-            raise Refused(
+            raise UnreadFile(
                 f"{kind} is read with an extra that is not installed: pip install 'kgsvc[documents]'"
             )
         asked = {"format": kind, "charset": charset, "limits": asdict(self._limits)}
@@ -98,13 +98,13 @@ class Reader:
             async with asyncio.timeout(self._limits.deadline_s):
                 answer, complaint = await process.communicate(data if isinstance(data, bytes) else None)
         except TimeoutError:
-            raise Refused(self._too_slow()) from None
+            raise UnreadFile(self._too_slow()) from None
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
         if process.returncode:
-            raise Refused(self._ended(process.returncode, complaint, kind))
+            raise UnreadFile(self._ended(process.returncode, complaint, kind))
         return answer
 
     def _too_slow(self) -> str:
@@ -142,7 +142,7 @@ def _answered(answer: bytes) -> DocumentText:
     head, _, text = answer.partition(b"\n")
     about = json.loads(head)
     if "refused" in about:
-        raise Refused(about["refused"])
+        raise UnreadFile(about["refused"])
     return DocumentText(text.decode(), tuple(about["pages"]), about["title"])
 
 
@@ -152,7 +152,7 @@ def _plain(data: bytes | IO[bytes], charset: str, kind: Format) -> DocumentText:
         data.seek(0)
         data = data.read()
     if data.isspace():
-        raise Refused("is empty")
+        raise UnreadFile("is empty")
     text = decoded(data, charset)
     return DocumentText(text, title=_first_heading(text) if kind is Format.MARKDOWN else None)
 
@@ -192,7 +192,7 @@ def main() -> None:
     confined.confine(limits.memory_bytes, limits.deadline_s)
     try:
         found = _read_by_library(Format(asked["format"]), sys.stdin.buffer.read(), asked["charset"], limits)
-    except Refused as error:
+    except UnreadFile as error:
         sys.stdout.write(json.dumps({"refused": str(error)}))
         return
     sys.stdout.buffer.write(json.dumps({"pages": found.pages, "title": found.title}).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Facts that callers change: UpdateFact (spec 000, soft update), DeleteEpisode with cascade, and documents
+"""Facts that callers change: UpdateFact, DeleteEpisode with cascade, and documents
 that have another text. Pure.
 
 Each takes statements out of slots; the rows around them are folded anew.

@@ -19,8 +19,6 @@ MOST = 32  # beliefs that a fact keeps; of older times the oldest kept one is to
 def remembering(was: Fact, fact: Fact, system_ms: int) -> Fact:
     """`fact` with the beliefs of the stored row `was`, which it replaces at `system_ms`, and what that row
     said itself if it said something else."""
-    if was.polarity is not fact.polarity:  # an end as earlier versions stored it: it told something else
-        return replace(fact, beliefs=())
     if _held(was) == _held(fact) or _merely_expired(was, fact, system_ms):
         beliefs = was.beliefs
     else:

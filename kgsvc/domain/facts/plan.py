@@ -1,6 +1,6 @@
 """plan: a batch of extractions and what the graph knows → one GraphDelta. Pure (docs/design/README.md).
 
-Also how what a model found to exclude one another becomes endings of rows (spec 002, edge invalidation): no
+Also how what a model found to exclude one another becomes endings of rows: no
 episode ends more than a few facts, none ends what a caller asserted.
 """
 
@@ -66,8 +66,8 @@ def plan(
 
     `resolved` comes from entities.resolve, `statements` from statements_of. `view` holds every fact of their
     slots and of those in `endings` (closures from other slots, ready made) and `contradictions` (found by a
-    model, held to the rules of spec 002 here). The result does not depend on the order of `items` nor on how
-    they are cut into batches.
+    model, held to the rules of docs/design/resolution.md here). The result does not depend on the order of
+    `items` nor on how they are cut into batches.
     """
     names = names_of_ends(view.facts) | {entity.uuid: entity.name for entity in resolved.by_key.values()}
     taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
@@ -318,7 +318,7 @@ def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Ite
         yield _Switch(old, new, said.evidence, old.row.start_ms, retracts=True)
     elif each.at_ms is not None:
         yield _Switch(old, new, said.evidence, max(each.at_ms, old.row.start_ms))
-    elif each.slot != each.by.slot:
+    elif each.slot != each.by.slot or said.ends_later:
         yield from _turns(new, old, asserted)
 
 

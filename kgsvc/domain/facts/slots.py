@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Key, Row, thinned
 from kgsvc.domain.facts.timeline import fold
 from kgsvc.domain.facts.values import value_of
@@ -29,7 +28,6 @@ WITHDRAWN = "withdrawn"  # the document that alone stated it has another text no
 
 # A reader that looks for WORKS_AT must not find its denial. An end is part of the relation that ended.
 NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "", Polarity.DENIES: "NOT_"}
-FORMER_END = "NO_LONGER_"  # before the name of an end as earlier versions stored it
 
 REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})  # rows that follow from statements
 
@@ -50,7 +48,7 @@ class Slot:
     ) -> None:
         self._group_id, self._key = group_id, key
         self._stored = {fact.uuid: fact for fact in facts if fact.expired_reason in REBUILT_REASONS}
-        self._facts = [as_relation(fact) for fact in self._stored.values()]
+        self._facts = list(self._stored.values())
         self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
         self._old = [statement for behind in self._behind.values() for statement in behind]
         known = {(each.wording.key, each.evidence) for each in self._old}
@@ -134,38 +132,9 @@ def refolded(
     return changed
 
 
-def as_relation(fact: Fact) -> Fact:
-    """Of an end as earlier versions stored it (a fact of its own, open) the relation that ended, until then
-    and from nobody knows when; any other fact as it is."""
-    if fact.polarity is not Polarity.ENDS:
-        return fact
-    ended_ms = fact.start_ms
-    said = (replace(e, stated_invalid_ms=None, said=e.said or fact.fact, says=ENDED) for e in fact.evidence)
-    return replace(
-        fact,
-        name=fact.name.removeprefix(FORMER_END),
-        polarity=Polarity.ASSERTS,
-        valid_ms=None,
-        reference_ms=EARLIEST_MS,
-        invalid_ms=ended_ms,
-        invalid_before_ms=None if fact.expired_ms is None else ended_ms,
-        evidence=tuple(sorted(said)),
-        beliefs=(),  # they told when it had ended
-    )
-
-
-def with_folded_ends(group_id: str, view: SlotView, system_ms: int) -> tuple[Fact, ...]:
-    """What changes when ends that are stored as facts of their own, as earlier versions did, become part of
-    the relations that ended: of the rows that they ended, where there are any."""
-    former = {fact.uuid: as_relation(fact) for fact in view.facts if fact.polarity is Polarity.ENDS}
-    changed = former | refolded(group_id, view.facts, view, system_ms)
-    return tuple(all_remembering(view.facts, changed, system_ms).values())
-
-
 def relation_of(fact: Fact) -> str:
     """The relation that a fact's slot is about: its name without what its polarity puts before it."""
-    prefix = FORMER_END if fact.polarity is Polarity.ENDS else NAME_PREFIX[fact.polarity]
-    return fact.name.removeprefix(prefix)
+    return fact.name.removeprefix(NAME_PREFIX[fact.polarity])
 
 
 def wording_of(fact: Fact) -> EdgeWording:

@@ -70,8 +70,8 @@ class EdgeStatement:
     @property
     def order(self) -> Order:
         """Which of two conflicting statements is current: the greater. At the same times the one accepted
-        later is, of one call that which stands later in it; of equal ones that of the lower episode uuid
-        (spec 004 §6), of one episode the later in its extraction (`fold` sees to both)."""
+        later is, of one call that which stands later in it; of equal ones that of the lower episode uuid,
+        of one episode the later in its extraction (`fold` sees to both)."""
         negates = self.wording.polarity is not Polarity.ASSERTS
         e = self.evidence
         return (e.start_ms, self.asserted, e.reference_ms, negates, e.accepted_ms, e.sequence)
@@ -86,6 +86,12 @@ class EdgeStatement:
         """Whether it states an end."""
         return self.evidence.stated_invalid_ms is not None
 
+    @property
+    def ends_later(self) -> bool:
+        """Whether it states an end that was to come when it was told."""
+        end_ms = self.evidence.stated_invalid_ms
+        return end_ms is not None and end_ms > self.evidence.reference_ms
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -96,7 +102,7 @@ class Ending:
 
     @property
     def order(self) -> Order:
-        """Before statements of the same start and reference time: those are left alone (spec 002)."""
+        """Before statements of the same start and reference time: those are left alone."""
         return (self.closure.at_ms, False, self.closure.reference_ms, False, -1, 0)
 
 
@@ -158,7 +164,7 @@ class Row:
 def thinned(evidence: Sequence[Evidence], weight: float) -> tuple[Evidence, ...]:
     """What is kept of a row's statements, given in order: the first, the last and those that state an end; of
     ends told for one time the first and the last, of announcements of one start the first. The others are
-    counted, with what they weigh, `weight` where none is recorded (spec 001: weights are summed)."""
+    counted, with what they weigh, `weight` where none is recorded: weights are summed."""
     if len(evidence) <= 2 * KEPT:
         return tuple(evidence)
     between = [e for e in evidence[KEPT:-KEPT] if e.stated_invalid_ms is not None or e.says == LASTS]
@@ -219,7 +225,7 @@ class SlotStatement:
         return (self.statement.evidence.episode_uuid, self.index)
 
 
-class Starts:
+class SlotStarts:
     """Statements of one slot with the starts that they have by now, and their evidence as it was told.
 
     - What is told again of an announced start before it comes, without a date ("Ann will be my boss"), holds

@@ -28,7 +28,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kgsvc.domain.facts.statements import EdgeStatement, Ending, Key, Row, Starts
+from kgsvc.domain.facts.statements import EdgeStatement, Ending, Key, Row, SlotStarts
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Closure, Evidence, Polarity
 
 
@@ -188,7 +188,7 @@ def _may_be_moved(row: Row, end: Evidence) -> bool:
 def fold(statements: Iterable[EdgeStatement], endings: Iterable[Ending] = ()) -> list[Row]:
     """The rows of one slot, by start; then those withdrawn."""
     endings = set(endings)
-    starts = Starts([each for each in endings if each.closure.moves])
+    starts = SlotStarts([each for each in endings if each.closure.moves])
     standing, withdrawn = _apart(
         starts.moved(statements), [each for each in endings if each.closure.retracts]
     )

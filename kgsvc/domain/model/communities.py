@@ -1,4 +1,4 @@
-"""Communities of a group's entities, and the durable build that finds them (spec 002, docs/concepts.md)."""
+"""Communities of a group's entities, and the durable build that finds them (docs/concepts.md)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class FactLinks:
     """Facts of a group by revision, up to `upto_rev`; a fact that changes between two pages comes again."""
 
     rows: tuple[Link, ...]

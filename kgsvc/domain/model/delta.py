@@ -20,6 +20,7 @@ class GroupHead:
     rev: int = 0
     epoch: int = 0
     last_ms: int = 0  # system time of the last change; the next is max(now, last_ms + 1)
+    space: str = field(default="", compare=False)  # of the vectors in use; empty: there are none yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,15 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True)
+class SpaceVectors:
+    """Vectors of one space, as a `GraphDelta` has them."""
+
+    space: str
+    vectors: Mapping[str, bytes] = field(default_factory=dict)
+    passages: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class GraphDelta:
     """One atomic change of a group's graph. Rows are whole: the store writes them as they are.
 
@@ -121,6 +131,8 @@ class GraphDelta:
     # Episode uuid -> the vectors of its passages, one behind the other: as `vectors`.
     passages: Mapping[str, bytes] = field(default_factory=dict)
     space: str = ""  # of `vectors` and `passages`
+    # The same rows in the space that is in use while the group goes over to `space`.
+    beside: SpaceVectors | None = None
     transitions: tuple[Transition, ...] = ()
     requires_items: tuple[str, ...] = ()  # must be unfinished, under a token started by its lease: StaleItems
     found: tuple[str, ...] = ()  # episodes that searches return from here on, even if nothing was extracted
@@ -149,7 +161,9 @@ class GraphDelta:
     def touched_episodes(self) -> set[str]:
         """Episodes whose entry in an index it changes, but for those that name a removed entity."""
         mentions = {mention.episode_uuid for mention in self.mentions}
-        return mentions.union(self.found, (episode for episode, _entity in self.remove_mentions))
+        return mentions.union(
+            self.found, self.passages, (episode for episode, _entity in self.remove_mentions)
+        )
 
     @property
     def closures(self) -> list[tuple[str, str]]:

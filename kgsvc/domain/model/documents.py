@@ -1,4 +1,4 @@
-"""Documents (spec 001): what is known of one, and where its chunks stand in its present text.
+"""Documents: what is known of one, and where its chunks stand in its present text.
 
 A chunk is an episode that never changes. Where it stands belongs to the revision of the document: a word that
 is inserted before it moves it and changes nothing of what was read from it.

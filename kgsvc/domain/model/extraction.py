@@ -27,7 +27,7 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _RESERVED = frozenset({"entity", "episodic", "community", "unknown"})
 _RESERVED_PREFIX = "kg"
 _RESERVED_FACTS = frozenset({UNTYPED, "MENTIONS", "HAS_MEMBER"})
-_NEGATIONS = ("NO_LONGER_", "NOT_")
+_NEGATION = "NOT_"
 
 
 class Priority(StrEnum):
@@ -64,10 +64,8 @@ def fact_name_problem(name: str) -> str | None:
     """Why `name` can be no fact type; None: it can."""
     if not _FACT.fullmatch(name):
         return "must be in SCREAMING_SNAKE_CASE, of at most 64 characters"
-    if name in _RESERVED_FACTS or name.startswith(_NEGATIONS):
-        return (
-            "is reserved, as are RELATES_TO, MENTIONS, HAS_MEMBER and all that begins with NO_LONGER_ or NOT_"
-        )
+    if name in _RESERVED_FACTS or name.startswith(_NEGATION):
+        return "is reserved, as are RELATES_TO, MENTIONS, HAS_MEMBER and all that begins with NOT_"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Canonical types (spec 004 §2), their keys and minted uuids, and which words a fact is found by.
+"""Canonical types, their keys and minted uuids, and which words a fact is found by.
 
 All times are integer milliseconds since the epoch, UTC. A uuid is minted so that replays and races meet. What
 model work cost is here too, since errors count it.
@@ -16,12 +16,12 @@ from kgsvc.domain.model.beliefs import Belief
 
 
 class Source(StrEnum):
-    """What kind of text an episode's body is (spec 004 §2.2)."""
+    """What kind of text an episode's body is."""
 
     TEXT = "text"
     JSON = "json"
     MESSAGE = "message"
-    DOCUMENT = "document"  # a chunk of a document (spec 001)
+    DOCUMENT = "document"  # a chunk of a document
 
 
 # What is context of other episodes, and what GetEpisodes lists: a document has hundreds of chunks.
@@ -29,7 +29,7 @@ TOLD = (Source.TEXT, Source.JSON, Source.MESSAGE)
 
 
 class RoleType(StrEnum):
-    """Who spoke a message (spec 004 §4.2.1)."""
+    """Who spoke a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -59,7 +59,7 @@ class Polarity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One accepted input (spec 004 §2.2); immutable after acceptance."""
+    """One accepted input; immutable after acceptance."""
 
     uuid: str
     group_id: str
@@ -94,7 +94,7 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A node (spec 004 §2.3).
+    """A node.
 
     `stamps` remembers which evidence ("reference_ms/episode uuid") last set the summary and each
     attribute, so that the result does not depend on arrival order.
@@ -194,11 +194,11 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An edge between two entities on two time axes (spec 004 §2.4, docs/design/time.md).
+    """An edge between two entities on two time axes (docs/design/time.md).
 
     Fact time: `valid_ms`..`invalid_ms`; system time: `created_ms`..`expired_ms`. `valid_ms` is None where
     no start was stated: then `reference_ms` counts (the reference time of its statement, or EARLIEST_MS where
-    it had ended by then). `slot` is the conflict key of spec 004 §6, `fact_key`
+    it had ended by then). `slot` is the conflict key, `fact_key`
     the uniqueness key of §9; both are hashes.
     """
 
@@ -244,7 +244,7 @@ class Fact:
 
     @property
     def source_episode_uuid(self) -> str:
-        """Lineage (spec 004 §5): the first episode that stated it."""
+        """Lineage: the first episode that stated it."""
         return self.episodes[0] if self.episodes else ""
 
 
@@ -308,7 +308,7 @@ _WHOLE = re.compile(_ADDRESS)
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """An episode as a source: everything but its body (spec 000, CitationInfo)."""
+    """An episode as a source: everything but its body."""
 
     episode_uuid: str
     name: str | None
@@ -329,7 +329,7 @@ def is_source_url(text: str) -> bool:
 
 
 def with_source_url(description: str | None, url: str | None) -> str | None:
-    """The description that carries the address: there is no field of its own for it (spec 000)."""
+    """The description that carries the address: there is no field of its own for it."""
     if not url:
         return description
     return f"{description}, {_LABEL}{url}" if description else f"{_LABEL}{url}"

@@ -1,4 +1,4 @@
-"""The durable life of an item (spec 004 §5).
+"""The durable life of an item.
 
 accepted → extracted → embedded → upserted → completed
     │          │           │
@@ -18,7 +18,7 @@ from kgsvc.domain.model.graph import FREE, Episode, Usage
 
 
 class ItemState(StrEnum):
-    """States of spec 004 §5; DELETED is what a receipt shows of an item whose episode was deleted."""
+    """Of docs/ingestion.md; DELETED is what a receipt shows of an item whose episode was deleted."""
 
     ACCEPTED = "accepted"
     EXTRACTED = "extracted"
@@ -90,13 +90,15 @@ class NewItem:
     """An item to accept: its episode (uuid already given or minted, content_hash set).
 
     `previous` are episodes to show as its context instead of the latest ones: no part of its content.
-    `request_id` is of the call that brought it, for the logs. `tokens` of models are set aside for it.
+    `request_id` is of the call that brought it, for the logs, `trace` its W3C traceparent, for spans; both
+    may be "". `tokens` of models are set aside for it.
     """
 
     episode: Episode
     previous: tuple[str, ...] = ()
     request_id: str = ""
     tokens: int = 0
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class AcceptBatch:
     idempotency_key: str | None = None
     input_hash: str = ""  # over the mapped domain values; compared when the key is seen again
     dedup_window_ms: int = 24 * 3600 * 1000
+    receipt_window_ms: int = 30 * 24 * 3600 * 1000  # see IntakeStore.remove_receipts
     queue_items: int = 1_000_000
     allowances: tuple[Allowance, ...] = ()  # that its new items must keep to
 
@@ -156,7 +159,13 @@ class QueuedItem:
     previous: tuple[str, ...] = ()  # see NewItem
     ontology: int = 0  # number of the group's ontology when it was started; 0: the group never had one
     sequence: int = field(default=0, compare=False)  # greater than of what the group accepted before it
-    request_id: str = ""  # see NewItem; "" for items of versions that did not keep it
+    request_id: str = ""  # see NewItem
+    trace: str = field(default="", compare=False)
+
+    @property
+    def traced(self) -> tuple[str, str]:
+        """What spans of its steps need (kgsvc/tracing.py)."""
+        return self.trace, self.episode.uuid
 
 
 _UNMARKING = TERMINAL | {ItemState.ACCEPTED} | {step.failed for step in Step}

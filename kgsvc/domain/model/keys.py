@@ -62,6 +62,11 @@ def digest(*parts: object) -> str:
     return _hash(text.encode()).hexdigest()[:40]
 
 
+def pseudonym(name: str) -> str:
+    """What logs and metrics call a name that must not be read there; the same for the same key."""
+    return _hash(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def mint(kind: str, group_id: str, key: str, taken: Collection[str] = ()) -> str:
     """A uuid for (kind, group, key); salted until it is not in `taken`."""
     salt = 0
@@ -113,7 +118,7 @@ def content_hash(episode: Episode) -> str:
 def slot_of(
     kind: FactKind, source_uuid: str, relation: str, target_uuid: str, qualifiers: Mapping[str, Any]
 ) -> str:
-    """The conflict key (spec 004 §6). For functional relations the target leaves the key."""
+    """The conflict key. For functional relations the target leaves the key."""
     target = "" if kind is FactKind.FUNCTIONAL else target_uuid
     return digest(source_uuid, relation, target, _normal(qualifiers))
 
@@ -124,7 +129,7 @@ def event_qualifiers(qualifiers: Mapping[str, str], fact: str, stated_valid_ms: 
 
 
 def fact_key(slot: str, target_uuid: str, start_ms: int, fact: str) -> str:
-    """The uniqueness key (spec 004 §9): one fact for one slot, target, start and text."""
+    """The uniqueness key: one fact for one slot, target, start and text."""
     return digest(slot, target_uuid, start_ms, normalise(fact))
 
 

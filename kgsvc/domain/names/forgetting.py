@@ -1,7 +1,7 @@
 """What entities, and records of merges and splits, hold when one of the episodes never was. Pure.
 
 A name stays that another episode used, or a caller gave. Of mentions that do not tell their names (of graphs
-that were taken over, or written by an older release) any may have used it.
+that were taken over) any may have used it.
 
 Records hold whole entities and statements as they were. Undoing goes on to work: it already passes over what
 a cascade took away.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kgsvc.domain.facts.slots import SUPERSEDED
 from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Ontology, of_type
 from kgsvc.domain.model.graph import Entity
@@ -147,7 +148,8 @@ class Inquiry:
 
     def _facts(self, items: Sequence[BatchItem], known: list[KnownFact]) -> Iterator[FactQuestion]:
         """Questions about facts, those that they are compared with appended to `known`."""
-        before = [comparing.stored(fact, self.candidates.labels) for fact in self.candidates.facts]
+        facts = (fact for fact in self.candidates.facts if fact.expired_reason in (None, SUPERSEDED))
+        before = [comparing.stored(fact, self.candidates.labels) for fact in facts]
         numbers: dict[str, int] = {}
         for item in items:
             nodes = {node.ref: node for node in item.extraction.nodes}
@@ -190,6 +192,7 @@ class Inquiry:
         self, place: Place, new: ComparedFact, before: Sequence[ComparedFact]
     ) -> list[ComparedFact]:
         """What the fact is compared with; nothing where the same words are known."""
+        before = [old for old in before if not old.is_over(new.stated_ms)]
         same = comparing.exact(new, before)
         if same is None:
             return comparing.compared(new, before)
@@ -280,7 +283,7 @@ class Inquiry:
         judged: dict[str, Judged] = {}  # by what they are about, as `_place_of` has it
         for idx, (answered, since_ms) in answer.verdicts.items():
             ref = self._first(self._refs[idx], facts)
-            verdict = _by_figures(answered, edge.fact, self._texts[idx])
+            verdict = _by_figures(answered, edge, self._texts[idx])
             if verdict in SAME:
                 same = (ref, verdict)
             else:
@@ -335,10 +338,13 @@ class Inquiry:
         return _Same(NameTarget(peer.name), (peer.name,), (peer.node.type,))
 
 
-def _by_figures(verdict: Verdict, new: str, known: str) -> Verdict:
-    """A fact does not repeat another from which it differs in a figure; more figures are more detail."""
-    if verdict in SAME and figures_conflict(new, known):
+def _by_figures(verdict: Verdict, new: ExtractedEdge, known: str) -> Verdict:
+    """A fact does not repeat another from which it differs in a figure, but for an end that comes at another
+    time; more figures are more detail."""
+    if verdict is Verdict.GOES_ON and new.invalid_ms is not None:
+        return verdict
+    if verdict in SAME and figures_conflict(new.fact, known):
         return Verdict.REPLACED
-    if verdict is Verdict.REPEATS and adds_figures(new, known):
+    if verdict is Verdict.REPEATS and adds_figures(new.fact, known):
         return Verdict.REWORDS
     return verdict

@@ -1,4 +1,4 @@
-"""What a new fact may repeat or contradict (spec 002)."""
+"""What a new fact may repeat or contradict."""
 
 from __future__ import annotations
 
@@ -60,11 +60,16 @@ class ComparedFact:
     invalid_ms: int | None = None
     stated_ms: int | None = None
     about: frozenset[str] = frozenset()  # words of its target's name; of a property its own
+    over_ms: int | None = None  # when it was superseded, by what is known now
 
     @property
     def announced(self) -> bool:
         """Whether it was told before it began."""
         return self.valid_ms is not None and self.stated_ms is not None and self.valid_ms > self.stated_ms
+
+    def is_over(self, ms: int | None) -> bool:
+        """Whether it was superseded by then."""
+        return self.over_ms is not None and (ms is None or self.over_ms <= ms)
 
     @property
     def is_property(self) -> bool:
@@ -247,6 +252,7 @@ def stored(fact: Fact, labels: Mapping[str, Sequence[str]]) -> ComparedFact:
         fact.valid_ms,
         fact.invalid_ms,
         None if fact.reference_ms == EARLIEST_MS else fact.reference_ms,
+        over_ms=None if fact.expired_ms is None else fact.invalid_ms,
     )
 
 

@@ -177,10 +177,14 @@ class VectorPage:
     more: bool = False
 
 
+EXPIRED_READ = 32  # of one source or target, the last ones
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
     """Entities by tokens of their names or by uuid; open facts (not expired) by source, by target and
-    between pairs."""
+    between pairs; with `held_at_ms` also those by source and by target that ended after that time, among the
+    `EXPIRED_READ` of each that expired last."""
 
     tokens: Collection[str] = ()
     sources: Collection[str] = ()  # entity uuids
@@ -194,6 +198,7 @@ class CandidateQuery:
     told_per_token: int = 0  # of each token the first so many entities are sources and targets too
     uuids: Collection[str] = ()
     vectors: VectorsAfter | None = None
+    held_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

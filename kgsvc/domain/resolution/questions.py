@@ -32,11 +32,13 @@ from kgsvc.domain.names.similarity import (
     told_identities,
 )
 from kgsvc.domain.resolution.decisions import CandidateQuery, Decisions, NameCandidates, NameDecision
+from kgsvc.domain.resolution.record_ids import RecordIds
 
 CANDIDATES = 8  # entities that one name is compared with
 PEER_BYTES = 1_000  # of other new names that one is compared with for a token that they share
 _PEERS_READ = 128  # of them, by each token
 _CONTEXT_CHARS = 300
+_LATE_MS = 24 * 60 * 60 * 1000
 _SOURCES = 3  # candidates for a name, by each of its tokens and by similarity, whose facts are read too
 _NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
@@ -123,7 +125,23 @@ def query(
     near_ends = [found[:_SOURCES] for found in near.values()]
     sources = {end for each in ends for end in each if end}.union(*near_ends)
     targets = {end for each in ends for end in each if end}  # the same may be told from the other end
-    return CandidateQuery(tokens, sources, pairs, told_per_token=_SOURCES, uuids=uuids, targets=targets)
+    return CandidateQuery(
+        tokens,
+        sources,
+        pairs,
+        told_per_token=_SOURCES,
+        uuids=uuids,
+        targets=targets,
+        held_at_ms=_told_before(items),
+    )
+
+
+def _told_before(items: Sequence[BatchItem]) -> int | None:
+    """Where old episodes arrive now, the time of the first: what had not ended then may since have, by what
+    was announced."""
+    first_ms = min(item.episode.reference_ms for item in items)
+    arrived_ms = max(item.episode.created_ms for item in items)
+    return first_ms if arrived_ms - first_ms > _LATE_MS else None
 
 
 def _known_ends(item: BatchItem, view: NameView) -> Iterable[tuple[str | None, str | None]]:
@@ -155,6 +173,7 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
     """Names that are spellings of known ones, or renames of them, or spellings of one another: then the first
     used counts."""
     decided: dict[str, NameDecision] = {}
+    ids = RecordIds(candidates.entities.values())
     for new in names:
         known = {e.uuid: [e.name, *candidates.names.get(e.uuid, ())] for e in ranked(new.name, candidates)}
         if is_of_conversation(new.name):  # whose it is was decided by that
@@ -163,7 +182,7 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
             continue
         for uuid in spellings([new.name], known).values():
             decided[new.key] = NameDecision(candidates.entities[uuid].name, uuid)
-        if (bearer := _by_id(new, candidates)) is not None:
+        if (bearer := ids.meant(new.name, new.node)) is not None:
             decided.setdefault(new.key, bearer)
         if new.renamed:
             decided.setdefault(new.key, NameDecision(new.renamed.name, new.renamed.uuid))
@@ -176,17 +195,6 @@ def by_rule(names: Sequence[NewName], candidates: NameCandidates) -> dict[str, N
         first, *others = sorted(family, key=order.__getitem__)
         decided |= {order[name][1]: NameDecision(first) for name in others}
     return decided
-
-
-def _by_id(new: NewName, candidates: NameCandidates) -> NameDecision | None:
-    """A record that names a thing by its id alone means the one that has the id, whichever was told first."""
-    called, own = id_term(new.name), own_ids(new.node.attributes)
-    known = [e for e in candidates.entities.values() if not exclude(e.labels, [new.node.type])]
-    bearers = [e for e in known if called & own_ids(e.attributes)]
-    if len(bearers) == 1:
-        return NameDecision(bearers[0].name, bearers[0].uuid)
-    nameless = [] if bearers else [e for e in known if own & id_term(e.name)]
-    return NameDecision(nameless[0].name, nameless[0].uuid, new.name) if len(nameless) == 1 else None
 
 
 class Sharing:

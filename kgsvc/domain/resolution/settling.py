@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.plan import Contradiction, statement_of
-from kgsvc.domain.facts.slots import UPDATED, expired, wording_of
+from kgsvc.domain.facts.slots import SUPERSEDED, UPDATED, expired, wording_of
 from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Key, SlotStatement
 from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import EARLIEST_MS, ENDED, LASTS, Fact, FactKind, Polarity
@@ -17,6 +17,7 @@ from kgsvc.domain.resolution.decisions import (
     BatchFact,
     Decisions,
     FactDecision,
+    Judged,
     KnownRef,
     StoredFact,
     Verdict,
@@ -98,7 +99,7 @@ class _Settling:
     ) -> None:
         self._items, self._decisions, self._resolved, self._view = items, decisions, resolved, view
         self._system_ms = system_ms
-        self._facts = {fact.uuid: fact for fact in view.facts if fact.expired_ms is None}
+        self._facts = {fact.uuid: fact for fact in view.facts if fact.expired_reason in (None, SUPERSEDED)}
         self._renewed: dict[str, Fact] = {}  # who took over, by the uuid of whom
         self._expired: list[Fact] = []
         self._settled: list[SlotStatement] = []
@@ -127,6 +128,9 @@ class _Settling:
             entry = self._as_end(stated, [*ended, *([repeated] if repeated else [])])
         elif repeated and decision.same is Verdict.GOES_ON and self._is_end(decision.duplicate, repeated[1]):
             entry = _going_on(stated, *repeated)
+        elif repeated and decision.duplicate and decision.same is Verdict.GOES_ON and stated.statement.closed:
+            entry = _going_on(stated, *repeated)  # until another time: the words that tell it take turns
+            judged.append((Judged(decision.duplicate, Verdict.REPLACED), repeated))
         elif repeated and decision.duplicate and not self._only_ended(decision.duplicate):
             if decision.same is Verdict.REWORDS:
                 repeated = self._in_fuller_words(decision.duplicate, stated) or repeated
@@ -219,7 +223,7 @@ class _Settling:
 
     def _apart(self, stated: SlotStatement, excluded: Sequence[tuple[str, EdgeWording]]) -> SlotStatement:
         """The statement with a qualifier of its own, where something else in its slot holds beside it: no
-        rule closes that without a question (spec 004 §6 keeps its keys unique)."""
+        rule closes that without a question, since a conflict key holds one of them."""
         own = stated.statement
         if own.wording.kind is FactKind.EVENT or own.wording.polarity is not Polarity.ASSERTS:
             return stated
@@ -228,6 +232,7 @@ class _Settling:
             (fact.slot, wording_of(fact).key)
             for fact in self._facts.values()
             if fact.slot == stated.slot
+            and fact.expired_ms is None
             and fact.start_ms != EARLIEST_MS  # it waits for this start, or closes nothing
             and not _ended_by(fact, own.evidence.start_ms)
         } | {(e.slot, e.statement.wording.key) for e in self._settled if e.slot == stated.slot}

@@ -10,6 +10,7 @@ that a text defines ("Harbour Credit Union (HCU)") and no others: two entities a
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,14 +62,19 @@ def by_short_name(names: Sequence[NewName], candidates: NameCandidates) -> dict[
     """What short names mean, by name key; and new full names of what is known by a short one so far."""
     spoken = {name_key(new.item.episode.role or "") for new in names}
     fresh = [_fresh(new, spoken) for new in names if not is_marked(new.name)]
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    for place, each in enumerate(fresh):
+        for word in each.words:
+            by_word[word].append(place)
     decided: dict[str, NameDecision] = {}
     for new in names:
         words = _words(new.name)
         if is_marked(new.name) or not words or is_cjk(words[0][0]):
             continue
         own = _fresh(new, spoken)
-        others = [*_known(words, candidates), *(each for each in fresh if each.meant != own.meant)]
-        others = [each for each in others if each.words]
+        beside = sorted({place for word in _related(words) for place in by_word.get(word, ())})
+        others = [each for each in _known(words, candidates) if each.words]
+        others += [fresh[place] for place in beside if fresh[place].meant != own.meant]
         longer = _meant(own, others)
         if longer is not None:
             decided[new.key] = NameDecision(longer.meant.name, longer.meant.uuid)
@@ -90,10 +96,15 @@ def _fresh(new: NewName, spoken: Collection[str]) -> _Bearer:
     return _Bearer(meant, _words(new.name), types, speaks, new.context, episode.reference_ms, episode.body)
 
 
+def _related(words: Sequence[str]) -> set[str]:
+    """The words of a name, with the nicknames and full forms of each: names that share none of them are no
+    forms of one another."""
+    return {word for each in words for word in (each, *RELATED.get(each, ()))}
+
+
 def _known(words: Sequence[str], candidates: NameCandidates) -> Iterator[_Bearer]:
     """Every known name that shares a word with one, or has the full form of a nickname in it."""
-    wanted = {word for each in words for word in (each, *RELATED.get(each, ()))}
-    tokens = {token for word in wanted for token in name_tokens(word)}
+    tokens = {token for word in _related(words) for token in name_tokens(word)}
     uuids = {uuid for token in tokens for uuid in candidates.by_token.get(token, ())}
     for uuid in sorted(uuids & candidates.entities.keys()):
         entity = candidates.entities[uuid]

@@ -1,4 +1,4 @@
-"""Answers to questions, as a chat model writes them (spec 001)."""
+"""Answers to questions, as a chat model writes them."""
 
 from __future__ import annotations
 

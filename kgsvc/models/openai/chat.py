@@ -30,7 +30,7 @@ Message = Mapping[str, str]
 _BUDGET_MIN = 512  # tokens; a model that allows fewer cannot extract
 
 
-class Format(StrEnum):
+class AnswerFormat(StrEnum):
     """How the form of the answer is asked for, the strictest first."""
 
     SCHEMA = "json_schema"
@@ -50,7 +50,7 @@ class AnswerForm:
 class ServerDialect:
     """Which parameters this server understands. Immutable: calls at the same time may use different ones."""
 
-    format: Format = Format.SCHEMA
+    format: AnswerFormat = AnswerFormat.SCHEMA
     tokens: str = "max_completion_tokens"
     temperature: bool = True
     budget: int | None = None  # the largest token limit that it accepts
@@ -63,10 +63,10 @@ class ServerDialect:
     ) -> dict[str, Any]:
         """The body of a request for a chat completion."""
         asked = self._basic(settings, self._worded(messages, form), budget)
-        if self.format is Format.SCHEMA:
+        if self.format is AnswerFormat.SCHEMA:
             strict = {"name": form.name, "strict": True, "schema": form.schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": strict}
-        elif self.format is Format.OBJECT:
+        elif self.format is AnswerFormat.OBJECT:
             asked["response_format"] = {"type": "json_object"}
         return asked
 
@@ -83,7 +83,7 @@ class ServerDialect:
         return asked
 
     def _worded(self, messages: list[Message], form: AnswerForm) -> list[Message]:
-        if self.format is Format.SCHEMA and not self.shows_schema:
+        if self.format is AnswerFormat.SCHEMA and not self.shows_schema:
             return messages
         system, *rest = messages
         schema = json.dumps(form.schema, ensure_ascii=False, separators=(",", ":"))
@@ -92,8 +92,10 @@ class ServerDialect:
 
 def adapted(sent: ServerDialect, part: RefusedPart, budget: int) -> ServerDialect | None:
     """How to ask after `sent` was refused because of `part`; None if no other way is known."""
-    if part is RefusedPart.FORMAT and sent.format is not Format.TEXT:
-        return replace(sent, format=Format.OBJECT if sent.format is Format.SCHEMA else Format.TEXT)
+    if part is RefusedPart.FORMAT and sent.format is not AnswerFormat.TEXT:
+        return replace(
+            sent, format=AnswerFormat.OBJECT if sent.format is AnswerFormat.SCHEMA else AnswerFormat.TEXT
+        )
     if part is RefusedPart.TOKENS and sent.tokens != "max_tokens":
         return replace(sent, tokens="max_tokens")
     if part is RefusedPart.TEMPERATURE and sent.temperature:
@@ -187,24 +189,26 @@ class Chat:
                 "/chat/completions", cast_to=object, body=parameters, stream=True, stream_cls=stream
             )
 
-        try:
-            async with aclosing(self._transport.stream(opening, group_id)) as events:
-                async for event in events:
-                    piece = read_piece(event)
-                    usage = piece.usage or usage or _ONE_CALL
-                    ended, truncated = ended or piece.ended, truncated or piece.truncated
-                    chars += len(piece.text or "")
-                    self._check(operation, piece, chars)
-                    yield replace(piece, usage=FREE)
-            if not chars:
-                self.meter.trouble(operation, Trouble.EMPTY)
-                raise ModelOutputInvalid("the model server's reply held no text")
-            if truncated:
-                self.meter.trouble(operation, Trouble.TRUNCATED)
-            yield Completion("", usage, truncated=truncated or not ended)
-        finally:
-            if usage:
-                self.meter.used(operation, group_id, usage)
+        with self.meter.calling("chat", parameters["model"]) as span:
+            try:
+                async with aclosing(self._transport.stream(opening, group_id)) as events:
+                    async for event in events:
+                        piece = read_piece(event)
+                        usage = piece.usage or usage or _ONE_CALL
+                        ended, truncated = ended or piece.ended, truncated or piece.truncated
+                        chars += len(piece.text or "")
+                        self._check(operation, piece, chars)
+                        yield replace(piece, usage=FREE)
+                if not chars:
+                    self.meter.trouble(operation, Trouble.EMPTY)
+                    raise ModelOutputInvalid("the model server's reply held no text")
+                if truncated:
+                    self.meter.trouble(operation, Trouble.TRUNCATED)
+                yield Completion("", usage, truncated=truncated or not ended)
+            finally:
+                if usage:
+                    self.meter.used(operation, group_id, usage)
+                    span.used(usage.prompt_tokens, usage.completion_tokens)
 
     def _check(self, operation: Operation, piece: Completion, chars: int) -> None:
         if piece.refused:
@@ -302,7 +306,10 @@ class Chat:
             response: RawResponse = await create(model=model, messages=(), extra_body=parameters)
             return response
 
-        return read_answer(await self._transport.call(send, group_id, patient=patient))
+        with self.meter.calling("chat", parameters["model"]) as span:
+            answer = read_answer(await self._transport.call(send, group_id, patient=patient))
+            span.used(answer.usage.prompt_tokens, answer.usage.completion_tokens)
+            return answer
 
 
 def bare(text: str) -> str:

@@ -40,7 +40,9 @@ class OpenAIEmbedder:
         usage = Usage()
         for batch in batches(worded, len, self._settings.batch_texts, self._settings.batch_chars):
             try:
-                vectors, cost = await self._ask(batch, group_id)
+                with self._meter.calling("embeddings", self._settings.model) as span:
+                    vectors, cost = await self._ask(batch, group_id)
+                    span.used(cost.prompt_tokens, cost.completion_tokens)
             except StepError as error:
                 error.usage += usage
                 raise

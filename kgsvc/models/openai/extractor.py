@@ -24,7 +24,7 @@ from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
 from kgsvc.models.openai.validation import NAME, Checked, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
-from kgsvc.models.prompts.extraction import Asked
+from kgsvc.models.prompts.extraction import RequestedParts
 from kgsvc.models.protocol import Extracted, Operation, Trouble
 
 _BREAKS = (
@@ -100,7 +100,7 @@ _DIVISIONS = 4  # how often a part is halved: into at most 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BodyPart:
     """A body, or a part of one; `earlier` is the end of the text before it, None for a whole body."""
 
     request: ExtractionRequest
@@ -129,12 +129,12 @@ class OpenAIExtractor(ChatUser):
 
     async def _extract(self, request: ExtractionRequest) -> Extracted:
         bodies = parts(request.episode.body, self._chat.settings.body_chars) or [request.episode.body]
-        whole = _Part(request)
+        whole = _BodyPart(request)
         if len(bodies) == 1:
             return await self._read_part(whole)
         return await self._read_parts(_divided(whole, bodies))
 
-    async def _read_parts(self, divided: Sequence[_Part]) -> Extracted:
+    async def _read_parts(self, divided: Sequence[_BodyPart]) -> Extracted:
         """The merged extraction of all parts. Raises the first StepError, with the cost of all."""
         self._chat.meter.trouble(Operation.EXTRACT, Trouble.SPLIT)
         read = await together(map(self._read_part, divided), lambda result: result.usage)
@@ -143,7 +143,7 @@ class OpenAIExtractor(ChatUser):
         found = merged(result.extraction for result in read)
         return Extracted(found, usage, shown(chain(*warnings)))
 
-    async def _read_part(self, part: _Part) -> Extracted:
+    async def _read_part(self, part: _BodyPart) -> Extracted:
         try:
             found, usage = await self._ask(part)
         except TooLong as error:
@@ -158,20 +158,20 @@ class OpenAIExtractor(ChatUser):
             return replace(rest, usage=rest.usage + error.usage)
         return await self._reflected(part, found, usage)
 
-    async def _ask(self, part: _Part) -> tuple[Checked, Usage]:
+    async def _ask(self, part: _BodyPart) -> tuple[Checked, Usage]:
         if self._chat.settings.two_calls:
             return await self._ask_twice(part)
         group_id, asked = part.request.episode.group_id, self._messages(part)
         return await self._counted(ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
 
-    async def _ask_twice(self, part: _Part) -> tuple[Checked, Usage]:
+    async def _ask_twice(self, part: _BodyPart) -> tuple[Checked, Usage]:
         """The entities, then the facts between them."""
-        found, cost = await self._ask_half(part, Asked.NODES)
+        found, cost = await self._ask_half(part, RequestedParts.NODES)
         nodes = merged([found.extraction]).nodes  # so that refs are numbered n1, n2 …
         if not nodes:
             return found, cost
         try:
-            facts, more = await self._ask_half(part, Asked.EDGES, nodes)
+            facts, more = await self._ask_half(part, RequestedParts.EDGES, nodes)
         except StepError as error:
             error.usage += cost
             raise
@@ -179,12 +179,12 @@ class OpenAIExtractor(ChatUser):
         return Checked(extraction, (*found.warnings, *facts.warnings)), cost + more
 
     async def _ask_half(
-        self, part: _Part, asked: Asked, nodes: Sequence[ExtractedNode] = ()
+        self, part: _BodyPart, asked: RequestedParts, nodes: Sequence[ExtractedNode] = ()
     ) -> tuple[Checked, Usage]:
         known = prompts.shown(nodes)
 
         def read(answer: object) -> Checked:
-            other = {"edges": []} if asked is Asked.NODES else {"nodes": known}
+            other = {"edges": []} if asked is RequestedParts.NODES else {"nodes": known}
             return self._validated({**answer, **other} if isinstance(answer, dict) else answer)
 
         request, chars = part.request, self._chat.settings.context_chars
@@ -201,7 +201,7 @@ class OpenAIExtractor(ChatUser):
             self._chat.meter.trouble(task.operation, warning.kind)
         return checked, usage
 
-    async def _reflected(self, part: _Part, checked: Checked, usage: Usage) -> Extracted:
+    async def _reflected(self, part: _BodyPart, checked: Checked, usage: Usage) -> Extracted:
         """What was found, with what the configured rounds of reflexion add. A round that fails is the last
         one; what was found so far is kept."""
         found, warnings = checked.extraction, checked.warnings
@@ -219,7 +219,7 @@ class OpenAIExtractor(ChatUser):
                 break
         return Extracted(found, usage, shown(warnings))
 
-    async def _look_again(self, part: _Part, found: Extraction) -> tuple[Checked, Usage]:
+    async def _look_again(self, part: _BodyPart, found: Extraction) -> tuple[Checked, Usage]:
         known = prompts.shown(found.nodes)
 
         def read(answer: object) -> Checked:
@@ -232,7 +232,7 @@ class OpenAIExtractor(ChatUser):
         task = ChatTask(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
         return await self._counted(task)
 
-    def _messages(self, part: _Part) -> list[dict[str, str]]:
+    def _messages(self, part: _BodyPart) -> list[dict[str, str]]:
         return prompts.messages(part.request, self._chat.settings.context_chars, part.earlier)
 
     def _validated(self, answer: object) -> Checked:
@@ -248,16 +248,16 @@ def _below(path: str, warnings: Iterable[ItemWarning]) -> tuple[ItemWarning, ...
     return tuple(replace(warning, path=path + warning.path) for warning in warnings)
 
 
-def _form(part: _Part) -> AnswerForm:
+def _form(part: _BodyPart) -> AnswerForm:
     return AnswerForm(NAME, extraction(part.request.ontology))
 
 
-def _divided(part: _Part, bodies: Sequence[str]) -> list[_Part]:
+def _divided(part: _BodyPart, bodies: Sequence[str]) -> list[_BodyPart]:
     """A part for each of these bodies, into which the body of `part` was cut."""
-    found: list[_Part] = []
+    found: list[_BodyPart] = []
     before = part.earlier or ""
     for each in bodies:
         request = replace(part.request, episode=replace(part.request.episode, body=each))
-        found.append(_Part(request, before[-_EARLIER_CHARS:], part.divisions + 1))
+        found.append(_BodyPart(request, before[-_EARLIER_CHARS:], part.divisions + 1))
         before += each
     return found

@@ -1,5 +1,5 @@
 """The table of normalisations: single wrong values of an extraction are put right or left out before the
-strict checks (spec 004 §7), so that one of them does not cost the episode. docs/types.md shows the table.
+strict checks, so that one of them does not cost the episode. docs/types.md shows the table.
 
 Nothing is guessed: a value is either read in the one way it can be meant, or left out with the node or edge
 that is nothing without it. Values of a wrong type, over their limit or without a meaning stay as they are,
@@ -19,7 +19,7 @@ from kgsvc.domain.model.extraction import ANY, UNKNOWN, ExtractedEdge, Extracted
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai import values
-from kgsvc.models.openai.values import Bad, NoSuchTime
+from kgsvc.models.openai.values import BadValue, NoSuchTime
 from kgsvc.models.protocol import Trouble
 
 KEYWORDS = 5  # the prompt asks for no more
@@ -34,7 +34,7 @@ _NO_TIME = frozenset({"", "null", "none"})
 _LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?")
 
 
-class Dropped(Bad):
+class Dropped(BadValue):
     """A node or an edge is left out."""
 
     def __init__(self, field: str, problem: str, kind: Trouble) -> None:
@@ -42,7 +42,7 @@ class Dropped(Bad):
         self.kind = kind
 
 
-class Notes:
+class Normalisations:
     """What was put right and left out in one answer."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Notes:
         return self._losses.get(part, [])
 
 
-def node(raw: object, path: str, notes: Notes) -> object:
+def node(raw: object, path: str, notes: Normalisations) -> object:
     """A node with its values put right. Raises Dropped for one without a name."""
     if not isinstance(raw, dict):
         return raw
@@ -78,7 +78,7 @@ def node(raw: object, path: str, notes: Notes) -> object:
     return given
 
 
-def edge(raw: object, path: str, notes: Notes) -> object:
+def edge(raw: object, path: str, notes: Normalisations) -> object:
     """An edge with its values put right; times without a zone are in UTC. Raises Dropped where a
     value is empty without which nothing is said."""
     if not isinstance(raw, dict):
@@ -98,7 +98,7 @@ def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, str) and values.is_blank(value))
 
 
-def _texts(given: dict[str, Any], fields: tuple[str, ...], path: str, notes: Notes) -> None:
+def _texts(given: dict[str, Any], fields: tuple[str, ...], path: str, notes: Normalisations) -> None:
     for field in fields:
         text = given.get(field)
         if isinstance(text, str) and text != text.strip() and not values.is_blank(text):
@@ -112,7 +112,7 @@ def _needed(given: Mapping[str, Any], fields: tuple[str, ...]) -> None:
             raise Dropped(field, "is empty", Trouble.EMPTY_VALUE)
 
 
-def _left_out(given: dict[str, Any], path: str, notes: Notes) -> None:
+def _left_out(given: dict[str, Any], path: str, notes: Normalisations) -> None:
     """Empty values that an answer need not hold. An empty text says that there is no summary or no type."""
     for field in _OPTIONAL:
         if field in given and _is_empty(given[field]):
@@ -124,7 +124,7 @@ def _left_out(given: dict[str, Any], path: str, notes: Notes) -> None:
             given[field] = list(_pairs(given[field], f"{path}.{field}", notes))
 
 
-def _pairs(raw: list[Any], path: str, notes: Notes) -> Iterator[Any]:
+def _pairs(raw: list[Any], path: str, notes: Normalisations) -> Iterator[Any]:
     """Those with a key and a value, the first of each key."""
     keys: set[str] = set()
     for index, pair in enumerate(raw):
@@ -142,7 +142,7 @@ def _pairs(raw: list[Any], path: str, notes: Notes) -> Iterator[Any]:
             yield pair
 
 
-def _lower_case(given: dict[str, Any], path: str, notes: Notes) -> None:
+def _lower_case(given: dict[str, Any], path: str, notes: Normalisations) -> None:
     for field in ("kind", "polarity"):
         text = given.get(field)
         if isinstance(text, str) and text != text.lower():
@@ -150,9 +150,9 @@ def _lower_case(given: dict[str, Any], path: str, notes: Notes) -> None:
             notes.put_right(f"{path}.{field}", Trouble.OTHER_CASE)
 
 
-def _weight(given: dict[str, Any], path: str, notes: Notes) -> None:
+def _weight(given: dict[str, Any], path: str, notes: Normalisations) -> None:
     weight = given.get("weight")
-    if isinstance(weight, str):  # spec 001: what is no number weighs 1
+    if isinstance(weight, str):  # what is no number weighs 1
         weight = given["weight"] = 1.0
         notes.put_right(f"{path}.weight", Trouble.NO_NUMBER)
     if isinstance(weight, int | float) and not isinstance(weight, bool):
@@ -161,7 +161,7 @@ def _weight(given: dict[str, Any], path: str, notes: Notes) -> None:
             notes.put_right(f"{path}.weight", Trouble.OUT_OF_RANGE)
 
 
-def _keywords(given: dict[str, Any], path: str, notes: Notes) -> None:
+def _keywords(given: dict[str, Any], path: str, notes: Normalisations) -> None:
     words = given.get("keywords")
     if isinstance(words, list) and all(isinstance(word, str) for word in words):
         distinct = list(dict.fromkeys(word for word in words if not values.is_blank(word)))
@@ -170,7 +170,7 @@ def _keywords(given: dict[str, Any], path: str, notes: Notes) -> None:
             notes.put_right(f"{path}.keywords", Trouble.TOO_MANY_KEYWORDS)
 
 
-def _times(given: dict[str, Any], path: str, notes: Notes) -> None:
+def _times(given: dict[str, Any], path: str, notes: Normalisations) -> None:
     found: dict[str, int] = {}
     for field in ("valid_at", "invalid_at"):
         if isinstance(given.get(field), str):
@@ -191,10 +191,10 @@ def time(text: str) -> tuple[str | None, Trouble | None]:
         return None, Trouble.EMPTY_VALUE
     local = _LOCAL_TIME.fullmatch(text) is not None
     try:
-        ms = values.instant(f"{text}Z" if local else text, "")
+        ms = values.instant(f"{text}Z" if local else text)
     except NoSuchTime:
         return None, Trouble.NO_SUCH_TIME
-    except Bad:
+    except BadValue:
         return text, None
     if not local or ms is None:
         return text, None
@@ -203,8 +203,8 @@ def time(text: str) -> tuple[str | None, Trouble | None]:
 
 def _instant(raw: object) -> int | None:
     try:
-        return values.instant(raw, "")
-    except Bad:
+        return values.instant(raw)
+    except BadValue:
         return None
 
 
@@ -224,7 +224,7 @@ class NodeBook:
     `raws` are all its nodes as they were answered, by path, those that are left out included.
     """
 
-    def __init__(self, limits: Limits, raws: Sequence[tuple[str, object]], notes: Notes) -> None:
+    def __init__(self, limits: Limits, raws: Sequence[tuple[str, object]], notes: Normalisations) -> None:
         self._limits = limits
         self._notes = notes
         self._by_name: dict[str, ExtractedNode] = {}
@@ -288,7 +288,7 @@ class NodeBook:
         if found is not None:
             return found
         if len(self._by_name) >= self._limits.nodes_per_extraction:
-            raise Bad(field, f"names a node beyond the {self._limits.nodes_per_extraction} allowed")
+            raise BadValue(field, f"names a node beyond the {self._limits.nodes_per_extraction} allowed")
         self._notes.put_right(f"{path}.{field}", Trouble.UNLISTED_NAME)
         name = self._name_of[given] = normalise(given)
         self._by_name[name] = ExtractedNode(ref=given, name=given, type=UNKNOWN)

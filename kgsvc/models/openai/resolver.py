@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import FREE, Usage
@@ -27,7 +27,7 @@ from kgsvc.models.openai import normalisations, values
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, together
 from kgsvc.models.openai.transport import batches
 from kgsvc.models.openai.validation import NUMBER, Rejected, arrays, one_of, structure
-from kgsvc.models.openai.values import Bad
+from kgsvc.models.openai.values import BadValue, ExactObject, Instant, a_text
 from kgsvc.models.prompts import resolution as prompts
 from kgsvc.models.protocol import Operation, Resolved, Trouble
 
@@ -35,8 +35,32 @@ _NUMBER_OR_NULL = {"type": ["integer", "null"]}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _PROBLEMS = 12
 _ENTRIES = 240  # of a kind in one reply, those that nobody asked for included
-_FACT_FIELDS = frozenset({"id", "verdicts"})
-_NODE_FIELDS = frozenset({"id", "same_as_known", "same_as_new", "also_known", "also_new", "full_name"})
+
+
+class _Reply(ExactObject):
+    nodes: Any
+    facts: Any
+
+
+class _NodeVerdict(ExactObject):
+    id: int
+    same_as_known: int | None
+    same_as_new: int | None
+    also_known: list[int]
+    also_new: list[int]
+    full_name: Annotated[str, a_text("name")] | None
+
+
+class _Judged(ExactObject):
+    idx: int
+    verdict: Annotated[Verdict, values.one_of(Verdict)]
+    since: Instant
+
+
+class _Fact(ExactObject):
+    id: int
+    verdicts: list[_Judged]
+    fact_type: str | None = None
 
 
 def schema(typed: bool) -> dict[str, Any]:
@@ -74,12 +98,12 @@ class Answers:
     def read(self, reply: object) -> Resolutions:
         """One resolution for each question. Raises Rejected while one is missing."""
         try:
-            root = values.fields(reply, {"nodes", "facts"})
-        except Bad as bad:
+            root = values.read(_Reply, reply)
+        except BadValue as bad:
             raise Rejected(f"the answer {bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
         self.put_right, problems = [], list[str]()
-        nodes = self._each("nodes", root["nodes"], self._nodes, partial(_node, limits=self._limits), problems)
-        facts = self._each("facts", root["facts"], self._facts, _fact, problems)
+        nodes = self._each("nodes", root.nodes, self._nodes, partial(_node, limits=self._limits), problems)
+        facts = self._each("facts", root.facts, self._facts, _fact, problems)
         self._found = Resolutions({**nodes, **self._found.nodes}, {**facts, **self._found.facts})
         missing = [
             f"{path} must answer every id exactly once, {len(left)} are missing"
@@ -104,7 +128,7 @@ class Answers:
         found: dict[int, Found] = {}
         try:
             entries = values.listed(raw, path, _ENTRIES)
-        except Bad as bad:
+        except BadValue as bad:
             problems.append(f"{path} {bad.problem}")
             return found
         seen: set[int] = set()
@@ -116,7 +140,7 @@ class Answers:
                     continue
                 seen.add(id)
                 found[id] = read(questions[id], self._mended(entry))
-            except Bad as bad:
+            except BadValue as bad:
                 problems.append(f"{path}[{at}].{bad.field} {bad.problem}")
                 self.put_right.append(Trouble.UNKNOWN_REF)
         return found
@@ -143,65 +167,53 @@ class Answers:
 def _id(entry: object, asked: Container[int]) -> int:
     given = entry.get("id") if isinstance(entry, dict) else None
     if type(given) is not int or given not in asked:
-        raise Bad("id", "is not an id that is asked about")
+        raise BadValue("id", "is not an id that is asked about")
     return given
 
 
 def _node(question: NodeQuestion, raw: Any, limits: Limits) -> NodeResolution:
-    given = values.fields(raw, _NODE_FIELDS)
-    entity = _offered(given["same_as_known"], "same_as_known", question.candidates)
-    node = _offered(given["same_as_new"], "same_as_new", question.peers)
+    given = values.read(_NodeVerdict, raw, limits)
+    entity = _offered(given.same_as_known, "same_as_known", question.candidates)
+    node = _offered(given.same_as_new, "same_as_new", question.peers)
     if entity is not None and node is not None:
-        raise Bad("same_as_new", "must be null where same_as_known is not")
-    also_known = _several(given, "also_known", question.candidates, entity)
-    also_new = _several(given, "also_new", question.peers, node)
+        raise BadValue("same_as_new", "must be null where same_as_known is not")
+    also_known = _several(given.also_known, "also_known", question.candidates, entity)
+    also_new = _several(given.also_new, "also_new", question.peers, node)
     if also_known and entity is None:
-        raise Bad("also_known", "must be empty where same_as_known is null")
+        raise BadValue("also_known", "must be empty where same_as_known is null")
     if also_new and entity is None and node is None:
-        raise Bad("also_new", "must be empty where both same_as_known and same_as_new are null")
-    name = given["full_name"]
-    full = None if name is None else values.text(name, "full_name", limits.name) or None
-    return NodeResolution(entity, node, full, also_known, also_new)
+        raise BadValue("also_new", "must be empty where both same_as_known and same_as_new are null")
+    return NodeResolution(entity, node, given.full_name or None, also_known, also_new)
 
 
 def _fact(question: FactQuestion, raw: Any) -> FactResolution:
-    wanted = _FACT_FIELDS | ({"fact_type"} if question.fact_types else set())
-    given = values.fields(raw, wanted, {"fact_type"})
-    fact_type = given.get("fact_type")
-    if fact_type is not None and fact_type not in question.fact_types:
-        raise Bad("fact_type", "is not among the types offered to this question")
+    given = values.read(_Fact, raw)
+    if question.fact_types and "fact_type" not in given.model_fields_set:
+        raise BadValue("fact_type", "is missing")
+    if given.fact_type is not None and given.fact_type not in question.fact_types:
+        raise BadValue("fact_type", "is not among the types offered to this question")
     verdicts: dict[int, tuple[Verdict, int | None]] = {}
-    for entry in values.listed(given["verdicts"], "verdicts", len(question.compare_with)):
-        said = values.fields(entry, {"idx", "verdict", "since"})
-        idx = _offered(said["idx"], "verdicts", question.compare_with)
-        if idx is None or idx in verdicts:
-            raise Bad("verdicts", "holds null, or one known fact twice")
-        verdicts[idx] = (
-            values.choice(said["verdict"], "verdict", Verdict),
-            values.instant(said["since"], "since"),
-        )
+    for said in given.verdicts:
+        if said.idx in verdicts:
+            raise BadValue("verdicts", "holds one known fact twice")
+        _offered(said.idx, "verdicts", question.compare_with)
+        verdicts[said.idx] = (said.verdict, said.since)
     # A fact repeats one other: where several say the same already, the first that is named.
     for idx in [idx for idx, (verdict, _) in verdicts.items() if verdict in SAME][1:]:
         del verdicts[idx]
-    return FactResolution(verdicts, fact_type)
+    return FactResolution(verdicts, given.fact_type)
 
 
-def _several(
-    given: Mapping[str, Any], field: str, offered: Sequence[int], but: int | None
-) -> tuple[int, ...]:
+def _several(given: Sequence[int], field: str, offered: Sequence[int], but: int | None) -> tuple[int, ...]:
     """The numbers of a list, each once, ascending, without `but`."""
-    listed = values.listed(given[field], field, len(offered))
-    numbers = {_offered(number, field, offered) for number in listed}
-    if None in numbers:
-        raise Bad(field, "holds null")
-    return tuple(sorted(number for number in numbers if number is not None and number != but))
+    for number in given:
+        _offered(number, field, offered)
+    return tuple(sorted(set(given) - {but}))
 
 
-def _offered(number: object, field: str, offered: Sequence[int]) -> int | None:
-    if number is None:
-        return None
-    if type(number) is not int or number not in offered:
-        raise Bad(field, "is not among the numbers offered to this question")
+def _offered(number: int | None, field: str, offered: Sequence[int]) -> int | None:
+    if number is not None and number not in offered:
+        raise BadValue(field, "is not among the numbers offered to this question")
     return number
 
 
@@ -210,7 +222,7 @@ _CHARS = 40_000  # at most so many of all nodes of one call, and of all its fact
 _FORM = AnswerForm("resolutions", schema(typed=False))
 _TYPED_FORM = AnswerForm("resolutions", schema(typed=True))
 
-Part = tuple[Sequence[NodeQuestion], Sequence[FactQuestion]]
+Share = tuple[Sequence[NodeQuestion], Sequence[FactQuestion]]
 
 
 class OpenAIResolver(ChatUser):
@@ -241,7 +253,7 @@ class OpenAIResolver(ChatUser):
         return found, usage
 
 
-def _parts(request: ResolutionRequest) -> Iterator[Part]:
+def _parts(request: ResolutionRequest) -> Iterator[Share]:
     """The questions of each call: usually there is one call."""
     entities = {entity.idx: len(entity.name) + len(entity.summary) for entity in request.entities}
     known = {fact.idx: len(fact.fact) for fact in request.known_facts}

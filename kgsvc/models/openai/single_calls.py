@@ -5,14 +5,14 @@ A search has an order without the ratings, and entities and communities have sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from kgsvc.models.openai import values
-from kgsvc.models.openai.chat import AnswerForm, ChatTask, ChatUser, T
+from kgsvc.models.openai.chat import AnswerForm, ChatTask, ChatUser
 from kgsvc.models.openai.validation import NUMBER, STRING, Rejected, arrays, structure
-from kgsvc.models.openai.values import Bad
+from kgsvc.models.openai.values import BadValue, ExactObject, Read, a_text, visible
 from kgsvc.models.prompts.retrieval import BEST, relevance_messages
 from kgsvc.models.prompts.summaries import community_messages, entities_messages
 from kgsvc.models.protocol import NAME_CHARS, SUMMARY_CHARS, Gist, Operation, Rated, Retold, Subject, Trouble
@@ -21,6 +21,7 @@ _SUMMARY_CHARS = 4_000  # a longer summary of an entity is dropped
 _RELEVANCE = AnswerForm("relevance", structure(scores=arrays(structure(id=NUMBER, score=NUMBER))))
 _SUMMARIES = AnswerForm("entity_summaries", structure(summaries=arrays(structure(id=NUMBER, summary=STRING))))
 _COMMUNITY = AnswerForm("community", structure(name=STRING, summary=STRING))
+Member = TypeVar("Member", "_Score", "_Summary")
 
 
 class OpenAICrossEncoder(ChatUser):
@@ -57,62 +58,75 @@ class OpenAISummariser(ChatUser):
         return (await self._chat.ask(task))[0]
 
 
+class _Score(ExactObject):
+    id: Any  # a wrong one is no wrong form
+    score: Any
+
+
+class _Scores(ExactObject):
+    scores: list[_Score]
+
+
+class _Summary(ExactObject):
+    id: Any
+    summary: str
+
+
+class _Summaries(ExactObject):
+    summaries: list[_Summary]
+
+
+class _Community(ExactObject):
+    name: Annotated[str, a_text(NAME_CHARS, visible)]
+    summary: Annotated[str, a_text(SUMMARY_CHARS, visible)]
+
+
 def read_scores(answer: object, count: int) -> tuple[int, ...]:
     """The scores by their ids. Raises Rejected: an id is missing, was not asked for or is given twice, a
     score is no whole number from 0 to 100."""
-    try:
-        scores = _by_id(answer, "scores", "score", count, _score)
-    except Bad as bad:
-        raise Rejected(f"{bad.field} {bad.problem}", kind=Trouble.MALFORMED) from None
-    if len(scores) < count:
-        raise Rejected(f"{count - len(scores)} ids are missing", kind=Trouble.WRONG_IDS)
-    return tuple(scores[id] for id in range(count))
+    rated = _by_id(_read(_Scores, answer, Trouble.MALFORMED).scores, count, Trouble.MALFORMED)
+    if len(rated) < count:
+        raise Rejected(f"{count - len(rated)} ids are missing", kind=Trouble.WRONG_IDS)
+    scores = [rated[id].score for id in range(count)]
+    if not all(type(score) is int and 0 <= score <= BEST for score in scores):
+        raise Rejected(f"a score is no whole number from 0 to {BEST}", kind=Trouble.INVALID)
+    return tuple(scores)
 
 
 def read_texts(answer: object, count: int) -> tuple[str, ...]:
     """The texts by their ids; "" for a text that is missing or not usable, which costs no other its text.
     Raises Rejected: another form, ids not asked for, or given twice."""
-    try:
-        texts = _by_id(answer, "summaries", "summary", count, _summary)
-    except Bad as bad:
-        raise Rejected(f"{bad.field} {bad.problem}") from None
-    return tuple(texts.get(id, "") for id in range(count))
+    told = _by_id(_read(_Summaries, answer).summaries, count)
+    return tuple(_usable(told[id].summary) if id in told else "" for id in range(count))
 
 
 def read_gist(answer: object) -> Gist:
     """Name and summary, within their lengths. Raises Rejected."""
+    given = _read(_Community, answer)
+    return Gist(given.name, given.summary)
+
+
+def _read(kind: type[Read], answer: object, trouble: Trouble = Trouble.INVALID) -> Read:
     try:
-        given = values.fields(answer, {"name", "summary"})
-        return Gist(
-            values.visible(given["name"], "name", NAME_CHARS),
-            values.visible(given["summary"], "summary", SUMMARY_CHARS),
-        )
-    except Bad as bad:
-        raise Rejected(f"{bad.field} {bad.problem}") from None
+        return values.read(kind, answer)
+    except BadValue as bad:
+        raise Rejected(f"{bad.field} {bad.problem}".lstrip(), kind=trouble) from None
 
 
-def _by_id(answer: object, path: str, field: str, count: int, read: Callable[[Any], T]) -> dict[int, T]:
-    """The values of `field` by the ids 0 to `count` - 1. Raises Bad, and Rejected for a wrong id."""
-    found: dict[int, T] = {}
-    for member in values.listed(values.fields(answer, {path})[path], path, count):
-        given = values.fields(member, {"id", field})
-        id = given["id"]
-        if type(id) is not int or id not in range(count) or id in found:
+def _by_id(members: Sequence[Member], count: int, trouble: Trouble = Trouble.INVALID) -> dict[int, Member]:
+    """The members by their ids, 0 to `count` - 1. Raises Rejected."""
+    if len(members) > count:
+        raise Rejected(f"there are {len(members)} answers to {count} questions", kind=trouble)
+    found: dict[int, Member] = {}
+    for member in members:
+        if type(member.id) is not int or member.id not in range(count) or member.id in found:
             raise Rejected("an id was not asked for, or is given twice", kind=Trouble.WRONG_IDS)
-        found[id] = read(given[field])
+        found[member.id] = member
     return found
 
 
-def _score(given: object) -> int:
-    if type(given) is not int or not 0 <= given <= BEST:
-        raise Rejected(f"a score is no whole number from 0 to {BEST}", kind=Trouble.INVALID)
-    return given
-
-
-def _summary(given: object) -> str:
-    if not isinstance(given, str):
-        raise Bad("summary", "is not a string")
+def _usable(given: str) -> str:
     try:
-        return values.text(given, "summary", _SUMMARY_CHARS)
-    except Bad:  # too long, or with control characters
+        return values.text(given, _SUMMARY_CHARS)
+    except BadValue:  # too long, or with control characters
         return ""

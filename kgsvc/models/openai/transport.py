@@ -16,9 +16,9 @@ from typing import Protocol, TypeVar
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
-from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
+from kgsvc.domain.errors import ModelOff, ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.models.openai.settings import Endpoint
-from kgsvc.models.openai.turns import Turns
+from kgsvc.models.openai.turns import FairTurns
 
 _REPORTED_MAX_S = 3600.0
 T = TypeVar("T")
@@ -195,6 +195,11 @@ def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int)
         yield batch
 
 
+def never() -> bool:
+    """Models are not switched off."""
+    return False
+
+
 class Transport:
     """Sends calls to one model server, a bounded number at the same time, which groups share.
 
@@ -208,13 +213,16 @@ class Transport:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
         wall_clock_s: Callable[[], float] = time.time,
+        off: Callable[[], bool] = never,
     ) -> None:
+        """While `off`, nothing is sent; what was sent before is answered."""
         self._endpoint = endpoint
+        self._off = off
         self._sleep = sleep
         self._rng = rng or random.Random()
         self._wall_clock_s = wall_clock_s
-        self._slots = Turns(endpoint.max_concurrency)
-        self._patient = Turns(max(1, endpoint.max_concurrency - 1))
+        self._slots = FairTurns(endpoint.max_concurrency)
+        self._patient = FairTurns(max(1, endpoint.max_concurrency - 1))
         self._client = openai.AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key or "none",
@@ -227,8 +235,9 @@ class Transport:
     async def call(self, send: Call, group_id: str, *, patient: bool = False) -> bytes:
         """The body of a successful answer to `send`. Patient calls leave one slot free for the others.
 
-        Raises ModelUnavailable after the last attempt (with the pause that the server asked for), StepError
-        when the server refuses the request as such, ModelOutputInvalid when the answer is too large.
+        Raises ModelUnavailable after the last attempt (with the pause that the server asked for), ModelOff
+        where the next one was not made, StepError when the server refuses the request as such,
+        ModelOutputInvalid when the answer is too large.
         """
         async with self._patient.turn(group_id) if patient else nullcontext(), self._slots.turn(group_id):
             return await self._tried(self._attempt, send)
@@ -279,6 +288,8 @@ class Transport:
         await self._client.close()
 
     async def _opened(self, send: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T:
+        if self._off():
+            raise FailedAttempt(ModelOff(), False)
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):
                 return await send(self._client)

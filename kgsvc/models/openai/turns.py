@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 _Place = asyncio.Future[None]
 
 
-class Turns:
+class FairTurns:
     """So many calls at a time. A free place goes to the waiting group with the fewest calls under way, to
     each of several in turn; within a group the first come is served first."""
 

@@ -1,5 +1,4 @@
-"""The strict JSON schema of an extraction (spec 004 §7 with the additive fields of the domain), and how an
-answer is checked against it.
+"""The strict JSON schema of an extraction, and how an answer is checked against it.
 
 Strict mode wants every property required and no additional ones, so that open maps are lists of pairs and
 optional values are nullable.
@@ -11,7 +10,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
+
+from pydantic import AfterValidator, Field
 
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.extraction import ANY, ExtractedEdge, ExtractedNode, Extraction, Ontology
@@ -19,9 +20,9 @@ from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai import normalisations, values
-from kgsvc.models.openai.normalisations import Dropped, NodeBook, Notes
-from kgsvc.models.openai.values import Bad
-from kgsvc.models.prompts.extraction import Asked
+from kgsvc.models.openai.normalisations import Dropped, NodeBook, Normalisations
+from kgsvc.models.openai.values import BadValue, ExactObject, Instant, Pair, TextPair, a_text, visible
+from kgsvc.models.prompts.extraction import RequestedParts
 from kgsvc.models.protocol import Trouble
 
 NAME = "episode_extraction"
@@ -54,10 +55,10 @@ _ATTRIBUTES = arrays(structure(key=STRING, value={"type": ["string", "number", "
 
 
 @lru_cache(maxsize=64)
-def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
+def extraction(ontology: Ontology, asked: RequestedParts = RequestedParts.ALL) -> dict[str, Any]:
     """The schema for extractions by the types of `ontology`, or for the half that is asked for. Facts have
     attributes where a fact type has. Weights are not asked for: what is said often weighs more, by being
-    summed up (spec 001)."""
+    summed up."""
     types = [each.name for each in ontology.by_priority]
     node = structure(
         ref=STRING, name=STRING, type=one_of([*types, ANY]), summary=STRING, attributes=_ATTRIBUTES
@@ -75,24 +76,47 @@ def extraction(ontology: Ontology, asked: Asked = Asked.ALL) -> dict[str, Any]:
         keywords=arrays(STRING),
         **({"attributes": _ATTRIBUTES} if described else {}),
     )
-    parts = {Asked.NODES: {"nodes": arrays(node)}, Asked.EDGES: {"edges": arrays(edge)}}
-    return structure(**(parts.get(asked) or parts[Asked.NODES] | parts[Asked.EDGES]))
+    parts = {RequestedParts.NODES: {"nodes": arrays(node)}, RequestedParts.EDGES: {"edges": arrays(edge)}}
+    return structure(**(parts.get(asked) or parts[RequestedParts.NODES] | parts[RequestedParts.EDGES]))
 
 
 ANSWER_CHARS = 2 * 1024 * 1024  # parsing more would hold up the event loop
 
 _PROBLEMS = 12
-_REF_CHARS = 64
-_NODE_REQUIRED = frozenset({"ref", "name"})
-_NODE_OPTIONAL = frozenset({"type", "summary", "attributes"})
-_EDGE_REQUIRED = frozenset({"name", "fact", "source_ref", "target_ref"})
-_EDGE_OPTIONAL = frozenset(
-    {"valid_at", "invalid_at", "kind", "polarity", "qualifiers", "keywords", "weight", "attributes"}
-)
-
-Part = TypeVar("Part")
+Found = TypeVar("Found")
 Given = TypeVar("Given")
-Placed = list[tuple[str, Part]]  # with the path at which the answer holds it
+Placed = list[tuple[str, Found]]  # with the path at which the answer holds it
+
+
+_FEW: Any = Field(default_factory=list, max_length=values.PAIRS)
+
+
+class _Answer(ExactObject):
+    nodes: Any
+    edges: Any
+
+
+class _AnsweredNode(ExactObject):
+    ref: Annotated[str, a_text(64, visible)]
+    name: Annotated[str, a_text("name", visible)]
+    type: Annotated[str, AfterValidator(values.node_type)] = ANY
+    summary: Annotated[str, a_text("summary")] = ""
+    attributes: Annotated[list[Pair], _FEW]
+
+
+class _Edge(ExactObject):
+    name: Annotated[str, AfterValidator(values.relation)]
+    fact: Annotated[str, a_text("fact", visible)]
+    source_ref: Annotated[str, a_text("name", visible)]
+    target_ref: Annotated[str, a_text("name", visible)]
+    valid_at: Instant = None
+    invalid_at: Instant = None
+    kind: Annotated[FactKind, values.one_of(FactKind)] = FactKind.STATE
+    polarity: Annotated[Polarity, values.one_of(Polarity)] = Polarity.ASSERTS
+    qualifiers: Annotated[list[TextPair], _FEW]
+    keywords: Annotated[list[Annotated[str, a_text(values.KEY_CHARS)]], _FEW]
+    weight: Annotated[float, Field(ge=0, le=values.WEIGHT_MAX, allow_inf_nan=False)] = 1.0
+    attributes: Annotated[list[Pair], _FEW]
 
 
 class Rejected(Exception):
@@ -128,7 +152,7 @@ def validate(answer: object, limits: Limits) -> Checked:
     """The extraction that `answer` holds, by the table of normalisations (docs/types.md); times without a
     zone are in UTC. Raises Rejected, also where most nodes or most edges would be left out."""
     raw_nodes, raw_edges = _lists(answer, limits)
-    notes, problems = Notes(), list[str]()
+    notes, problems = Normalisations(), list[str]()
     book = NodeBook(limits, raw_nodes, notes)
     nodes = _each(
         raw_nodes, lambda raw, path: _node(normalisations.node(raw, path, notes), limits), problems, notes
@@ -152,21 +176,20 @@ def validate(answer: object, limits: Limits) -> Checked:
 
 def _lists(answer: object, limits: Limits) -> tuple[Placed[object], Placed[object]]:
     try:
-        root = values.fields(answer, {"nodes", "edges"})
-    except Bad as bad:
+        root = values.read(_Answer, answer)
+    except BadValue as bad:
         raise Rejected(_sentence("the answer", bad), kind=Trouble.MALFORMED) from None
-    nodes = _listed(root, "nodes", limits.nodes_per_extraction)
-    edges = _listed(root, "edges", limits.edges_per_extraction)
+    nodes = _listed(root.nodes, "nodes", limits.nodes_per_extraction)
+    edges = _listed(root.edges, "edges", limits.edges_per_extraction)
     return _placed("nodes", nodes), _placed("edges", edges)
 
 
-def _listed(root: Mapping[str, Any], field: str, bound: int) -> list[Any]:
+def _listed(raw: object, field: str, bound: int) -> list[Any]:
     """A list of the answer. One over its bound is no fault to be repaired, which would cost what the text
     says: the text is too long for one answer."""
-    raw = root[field]
     try:
         return values.listed(raw, field, bound)
-    except Bad as bad:
+    except BadValue as bad:
         kind = Trouble.BEYOND_LIMIT if isinstance(raw, list) else Trouble.INVALID
         raise Rejected(_sentence("the answer", bad), kind=kind) from None
 
@@ -176,10 +199,10 @@ def _placed(path: str, raws: list[object]) -> Placed[object]:
 
 
 def _each(
-    placed: Placed[Given], read: Callable[[Given, str], Part], problems: list[str], notes: Notes
-) -> Placed[Part]:
+    placed: Placed[Given], read: Callable[[Given, str], Found], problems: list[str], notes: Normalisations
+) -> Placed[Found]:
     """What `read` makes of them; what it drops is left out and noted."""
-    found: Placed[Part] = []
+    found: Placed[Found] = []
     for path, given in placed:
         if len(problems) >= _PROBLEMS:
             break
@@ -187,47 +210,36 @@ def _each(
             found.append((path, read(given, path)))
         except Dropped as dropped:
             notes.drop(path, dropped)
-        except Bad as bad:
+        except BadValue as bad:
             problems.append(_sentence(path, bad))
     return found
 
 
-def _sentence(path: str, bad: Bad) -> str:
+def _sentence(path: str, bad: BadValue) -> str:
     return f"{path}.{bad.field} {bad.problem}" if bad.field else f"{path} {bad.problem}"
 
 
 def _node(raw: object, limits: Limits) -> ExtractedNode:
-    given = values.fields(raw, _NODE_REQUIRED, _NODE_OPTIONAL)
-    return ExtractedNode(
-        ref=values.visible(given["ref"], "ref", _REF_CHARS),
-        name=values.visible(given["name"], "name", limits.name),
-        type=values.node_type(given.get("type", ""), "type"),
-        summary=values.text(given.get("summary", ""), "summary", limits.summary),
-        attributes=values.value_pairs(
-            given.get("attributes", []), "attributes", limits.summary, limits.attributes_bytes
-        ),
-    )
+    given = values.read(_AnsweredNode, raw, limits)
+    attributes = values.mapped(given.attributes, "attributes", limits.attributes_bytes)
+    return ExtractedNode(given.ref, given.name, given.type, given.summary, attributes)
 
 
 def _edge(raw: object, limits: Limits) -> ExtractedEdge:
-    given = values.fields(raw, _EDGE_REQUIRED, _EDGE_OPTIONAL)
+    given = values.read(_Edge, raw, limits)
     return ExtractedEdge(
-        name=values.relation(given["name"], "name"),
-        fact=values.visible(given["fact"], "fact", limits.fact),
-        source_ref=values.visible(given["source_ref"], "source_ref", limits.name),
-        target_ref=values.visible(given["target_ref"], "target_ref", limits.name),
-        valid_ms=values.instant(given.get("valid_at"), "valid_at"),
-        invalid_ms=values.instant(given.get("invalid_at"), "invalid_at"),
-        kind=values.choice(given.get("kind", FactKind.STATE), "kind", FactKind),
-        polarity=values.choice(given.get("polarity", Polarity.ASSERTS), "polarity", Polarity),
-        qualifiers=values.text_pairs(
-            given.get("qualifiers", []), "qualifiers", limits.fact, limits.attributes_bytes
-        ),
-        keywords=values.words(given.get("keywords", []), "keywords"),
-        weight=values.weight(given.get("weight", 1.0), "weight"),
-        attributes=values.value_pairs(
-            given.get("attributes", []), "attributes", limits.fact, limits.attributes_bytes
-        ),
+        name=given.name,
+        fact=given.fact,
+        source_ref=given.source_ref,
+        target_ref=given.target_ref,
+        valid_ms=given.valid_at,
+        invalid_ms=given.invalid_at,
+        kind=given.kind,
+        polarity=given.polarity,
+        qualifiers=values.mapped(given.qualifiers, "qualifiers", limits.attributes_bytes),
+        keywords=tuple(dict.fromkeys(filter(None, given.keywords))),
+        weight=given.weight,
+        attributes=values.mapped(given.attributes, "attributes", limits.attributes_bytes),
     )
 
 

@@ -74,7 +74,7 @@ def _line(text: str) -> str:
     return line if line.endswith((".", "!", "?", ":", "。")) else f"{line}."
 
 
-class Asked(StrEnum):
+class RequestedParts(StrEnum):
     """What one call asks for: small models do better with two smaller ones."""
 
     ALL = "all"
@@ -221,11 +221,11 @@ n1 HAS_RATE n1, functional, 2025-09-16: "The rate of T-9 is 85 EUR."; null to 20
 
 
 _OF_ASKED = {
-    Asked.ALL: _RULES,
-    Asked.NODES: f"{_INPUT}{_NODE_RULES}",
-    Asked.EDGES: f"{_INPUT}{_EDGE_RULES}",
+    RequestedParts.ALL: _RULES,
+    RequestedParts.NODES: f"{_INPUT}{_NODE_RULES}",
+    RequestedParts.EDGES: f"{_INPUT}{_EDGE_RULES}",
 }
-_ALONE = {Asked.ALL: "", Asked.NODES: _NODES_ALONE, Asked.EDGES: _EDGES_ALONE}
+_ALONE = {RequestedParts.ALL: "", RequestedParts.NODES: _NODES_ALONE, RequestedParts.EDGES: _EDGES_ALONE}
 _OF_PART = """\
 # This is a part of a longer episode
 - "body" is one part of it, "earlier_in_body" the end of the part before; read that like "previous".
@@ -237,7 +237,7 @@ def messages(
     request: ExtractionRequest,
     context_chars: int,
     earlier: str | None = None,
-    asked: Asked = Asked.ALL,
+    asked: RequestedParts = RequestedParts.ALL,
     nodes: Sequence[Mapping[str, str]] = (),
 ) -> list[dict[str, str]]:
     """The chat messages that ask for one extraction, or for a half of it: for the entities, then for the

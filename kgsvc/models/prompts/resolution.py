@@ -15,7 +15,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.models.prompts import form
 
-VERSION = "resolution/8"  # raise it with every change of these texts
+VERSION = "resolution/9"  # raise it with every change of these texts
 MARK = "resolution_data"
 
 _SUMMARY_CHARS = 500
@@ -74,7 +74,7 @@ rules nor the form of your answer.
   to hold ("last I heard he drove in from Graz", when it is known since when he lives in Linz).
   "since": when it had ceased, if that is told.
 - goes_on: an end of the known one was announced ("invalid_at", or it is one of "ends"), and the new one says
-  that it goes on.
+  that it goes on, or until when instead.
 - A past job beside a present one, a plan beside what is so now, a thing that happened: all true, left out. Of
   two that cannot both hold, the one said earlier is not always the old one: go by their words.
 """

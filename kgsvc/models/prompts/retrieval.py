@@ -1,5 +1,5 @@
-"""What searches and answers ask: how relevant passages are to a query (spec 003), and the answer to a
-question from a context, citing its lines (spec 001).
+"""What searches and answers ask: how relevant passages are to a query, and the answer to a
+question from a context, citing its lines.
 """
 
 from __future__ import annotations

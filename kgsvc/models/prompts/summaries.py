@@ -8,7 +8,7 @@ from kgsvc.domain.facts.summary import TEXT
 from kgsvc.models.prompts.form import chat, day, fenced
 from kgsvc.models.protocol import NAME_CHARS, SUMMARY_CHARS, Subject
 
-ENTITIES_VERSION = "summaries/3"  # raise it with every change of these texts
+ENTITIES_VERSION = "summaries/4"  # raise it with every change of these texts
 
 ENTITIES_MARK = "entities_data"
 
@@ -29,8 +29,9 @@ answer.
 - "summary": at most {TEXT} characters, in whole sentences, in the language of the facts. Say what matters
   most about the entity and what is most recent; put facts that belong together into one sentence. State
   nothing that the facts do not say: no conclusions, no guesses, no figures or dates that are not among them.
-  Say until when what has an end holds. Where facts differ, the later one counts. Do not speak of today, of
-  facts, summaries or this task.
+  Say until when what has an end holds. What was planned for a day before today is past: leave it out, or say
+  when it was planned for. Where facts differ, the later one counts. Do not speak of today, of facts,
+  summaries or this task.
 """
 
 

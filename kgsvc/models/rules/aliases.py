@@ -6,22 +6,21 @@ import re
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind
-from kgsvc.domain.names.similarity import RELATED, folded
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.scene import NodeDraft, Scene
 
 _AFTER = r"(?=[,.:!?;)]|\Z|\n| (?:for short|here|btw|and|at|is|was)\b)"
 _ALIAS = rf"[\"'“‘]?(?P<alias>[A-Z][\w&’'-]{{1,20}}?)[\"'”’]?{_AFTER}"
-_SIGNS = re.compile(r"[Cc]alls? me|I['’ ]|this is|」|\(|known as|a\.?k\.?a|nicknamed|calls? [A-Z\"“]")
+_SIGNS = re.compile(r"[Cc]alls? me|I['’ ]|」|\(|known as|a\.?k\.?a|nicknamed|calls? [A-Z\"“]")
 _OWN = re.compile(
-    rf"\b(?:[Cc]alls? me|I go by|I['’]m known as|(?P<maybe>I['’]m|I am|it['’]s|this is)) {_ALIAS}"
+    rf"\b(?:[Cc]alls? me|I go by|I['’]m known as) {_ALIAS}"
     r"|「(?P<named>[^「」]{1,12}?)(?:さん|くん|ちゃん)?」(?:で通って|と呼ばれて|と呼んで)"
 )
 _WORD = r"[A-Z][\w'’&-]{0,30}"
 _FULL = rf"(?P<full>{_WORD}(?: (?:of |and |for |the )?{_WORD}){{0,5}})"
 _BRACKETED = re.compile(rf"\b(?:The )?{_FULL} \([\"“]?(?P<alias>[A-Z][A-Za-z&]{{1,9}})[\"”]?\)")
 _KNOWN_AS = r"(?:also |better |commonly |otherwise )?(?:known as|a\.?k\.?a\.?|nicknamed)"
-_THEY_CALL = r"(?P<they>(?:which|whom|who) (?:\w{1,20} ){1,4}calls?)"
+_THEY_CALL = r"which the [a-z]{2,20} calls?"
 _CALLED = re.compile(  # "the Book of St. John (a.k.a. X)" tells of the book
     rf"(?<!of )(?<!\. )\b(?:The )?{_FULL}(?:,| \() ?(?:{_KNOWN_AS}|{_THEY_CALL}) {_ALIAS}"
 )
@@ -34,22 +33,11 @@ def read_aliases(scene: Scene, sentence: str) -> None:
         return
     for match in _OWN.finditer(sentence) if scene.speaker is not None else ():
         alias = match["named"] or match["alias"]
-        if not match["maybe"] or _is_form(alias, scene.speaker):
-            _add(scene, alias, scene.speaker, sentence)
+        _add(scene, alias, scene.speaker, sentence)
     for match in (*_CALLED.finditer(sentence), *_BRACKETED.finditer(sentence)):
         initials = "".join(word[0] for word in match["full"].split() if word[0].isupper())
-        # in a text "his God, whom they call X" names a kind of thing; "which the depot calls X" names one
-        kind = scene.speaker is None and {"they", "we"} & set((match.groupdict().get("they") or "").split())
-        called = match.re is _CALLED and not kind
-        if called or match["alias"].upper() == initials:
+        if match.re is _CALLED or match["alias"].upper() == initials:
             _add(scene, match["alias"], scene.found(match["full"]), sentence)
-
-
-def _is_form(alias: str, whose: NodeDraft | None) -> bool:
-    """Whether it is a first name cut short or a usual nickname."""
-    first, short = folded(whose.name if whose else "").partition(" ")[0], folded(alias)
-    ends = len(short) > 2 and (first.startswith(short) or first.endswith(short))
-    return ends or first in RELATED.get(short, ())
 
 
 def _add(scene: Scene, alias: str, full: NodeDraft | None, sentence: str) -> None:

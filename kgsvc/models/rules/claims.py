@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
-from kgsvc.models.rules.marking import Line, is_mark
-from kgsvc.models.rules.relations import Claim, Rule, alternatives, rules_for, screaming
+from kgsvc.models.rules.marking import MarkedLine, is_mark
+from kgsvc.models.rules.relations import RelationClaim, RelationRule, alternatives, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
@@ -42,13 +42,14 @@ _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
 _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
+_FIRMS = word_set("inc corp corporation ltd llc gmbh ag plc company bank")
 _SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games")
 _KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
 
 
 @dataclass(slots=True)
-class Found:
+class FoundClause:
     """A clause that claims something: its marks `first`..`end`, and up to `after` what follows until the next
     one; the subject's own marks, none where it is left out; the statements."""
 
@@ -62,34 +63,34 @@ class Found:
 
 _ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
     "MEMBER_OF": re.compile(r" in (?:an?|[a-z]+ing) "),
-    "REPORTS_TO": re.compile(r" on T\d+ ,? ?that "),
+    "REPORTS_TO": re.compile(r"(?: on T\d+)?(?: ,)? that "),
 }
 
 
 class Claims:
     """Reads the claims of one line."""
 
-    def __init__(self, line: Line, scene: Scene) -> None:
+    def __init__(self, line: MarkedLine, scene: Scene) -> None:
         self.line, self.scene = line, scene
         self.marks = line.text.split(" ")
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[FoundClause]:
         """The clauses that claim something, in order; each up to where the next begins."""
-        taken: list[tuple[int, int, Rule, re.Match[str]]] = []
+        taken: list[tuple[int, int, RelationRule, re.Match[str]]] = []
         for rule in rules_for(self.line.text):
             for match in rule.pattern.finditer(self.line.text):
                 first, after = self.line.at(match.start()), self.line.at(match.end())
                 if self._fits(rule, match, first, after):
                     taken.append((first, after, rule, match))
         taken.sort(key=lambda entry: (entry[0], entry[0] - entry[1]))
-        found: list[Found] = []
+        found: list[FoundClause] = []
         for first, after, rule, match in taken:
             told = self._told(first, after, rule, match, found)
             if told is not None:
                 found.append(told)
         return self._sliced(found)
 
-    def _sliced(self, found: list[Found]) -> list[Found]:
+    def _sliced(self, found: list[FoundClause]) -> list[FoundClause]:
         found.sort(key=lambda each: each.first)
         ends = [*(following.first for following in found[1:]), len(self.marks)]
         for each, after in zip(found, ends, strict=False):
@@ -127,21 +128,21 @@ class Claims:
 
     # whether a match is to be believed
 
-    def _fits(self, rule: Rule, match: re.Match[str], first: int, after: int) -> bool:
+    def _fits(self, rule: RelationRule, match: re.Match[str], first: int, after: int) -> bool:
         before = self.marks[first - 1] if first else ""
         groups = match.groupdict()
         if groups.get("s") in ("my", "our", "the", "the project") or groups.get("attribute"):
             bound = True
         else:
-            if before in ("the", "our") and first > 1:
-                before = self.marks[first - 2]
-            elif before in ("the", "our"):
-                before = ""
+            if before in ("the", "our"):
+                before = self.marks[first - 2] if first > 1 else ""
             bound = not before or before in _BEFORE or is_mark(before, "T")
         if before == "and" and first > 1 and is_mark(self.marks[first - 2]) and "s" in groups and groups["s"]:
             lead = self.marks[first - 3] if first > 2 else ""  # "Tom and I lead"
             among = self.marks[first - 2].startswith("N") and (not lead or lead in _BEFORE or lead == "the")
             bound = bound and not among
+        if before == "and" and groups.get("s") and self.scene.speaker is None:
+            bound = bound and self.marks[first - 2] in (",", ";", ")")  # "Sherries, Ports and Madeiras went"
         if not bound:
             return False
         behind = self.marks[after] if after < len(self.marks) else ""
@@ -160,8 +161,8 @@ class Claims:
     # from a match to statements
 
     def _told(
-        self, first: int, after: int, rule: Rule, match: re.Match[str], found: list[Found]
-    ) -> Found | None:
+        self, first: int, after: int, rule: RelationRule, match: re.Match[str], found: list[FoundClause]
+    ) -> FoundClause | None:
         if any(first < each.after and each.first < after for each in found):
             return None
         believed = max((each.after for each in found), default=0)
@@ -174,10 +175,10 @@ class Claims:
         times, words = self._clause(first, after)
         for claim in rule.claims:
             drafted.extend(self._drafted(claim, match, who, times, words))
-        return Found(first, after, after, place, who, drafted) if drafted else None
+        return FoundClause(first, after, after, place, who, drafted) if drafted else None
 
     def _subject(
-        self, match: re.Match[str], first: int, found: list[Found]
+        self, match: re.Match[str], first: int, found: list[FoundClause]
     ) -> tuple[NodeDraft, tuple[int, int]] | None:
         """Who the claim is about, and the marks that name it."""
         groups = match.groupdict()
@@ -229,7 +230,7 @@ class Claims:
         return self.marks[at] in (";", ".", "but", "!", "(") or (bound and following in _STARTS)
 
     def _drafted(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
+        self, claim: RelationClaim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str
     ) -> Iterator[Drafted]:
         tense = tense_of(match)
         if tense.negated and not tense.over and _AGAIN.search(words):
@@ -246,10 +247,8 @@ class Claims:
             if timed:
                 yield timed
 
-    def _targets(self, claim: Claim, match: re.Match[str], who: NodeDraft) -> Iterator[NodeDraft]:
+    def _targets(self, claim: RelationClaim, match: re.Match[str], who: NodeDraft) -> Iterator[NodeDraft]:
         group, groups = claim.target if claim.target != "s" else claim.source, match.groupdict()
-        if group in "pq" and not groups.get(group):
-            return
         if group == "np":
             yield from self._things(match, claim.relation, who)
             return
@@ -266,8 +265,10 @@ class Claims:
         first, second = match["np"], match.groupdict().get("np2")
         behind = match.string[match.end() :].lstrip()[:1]
         cut = behind.isalpha() or (behind == "," and " " in first)  # "going on trips", "mixing milk, eggs"
+        if behind == "," and self.scene.speaker is None:
+            return  # "plays the simple, humble man"
         doing = first.split(" ")[0].endswith("ing") and (second or cut)
-        if self.scene.speaker is None and who.type != "Person" and not is_mark(first, "N"):
+        if self.scene.speaker is None and not _is_of(who, "Person") and not is_mark(first, "N"):
             return  # "the board wants a larger role"
         if doing or not _NO_THINGS.isdisjoint(first.split(" ")):
             return
@@ -283,16 +284,17 @@ class Claims:
         return self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
 
     def _shaped(
-        self, claim: Claim, match: re.Match[str], words: str, source: NodeDraft, target: NodeDraft
-    ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
+        self, claim: RelationClaim, match: re.Match[str], words: str, source: NodeDraft, target: NodeDraft
+    ) -> tuple[RelationClaim, NodeDraft, NodeDraft] | None:
         """The claim with its relation settled, if its ends may be what it asks for."""
         groups = match.groupdict()
         if (behind := _ONCE.get(claim.relation)) and behind.match(match.string, match.end()):
             return None
         if claim.relation in ("ROLE", "HAS"):
             return self._role(claim, groups, words, source, target)
-        joined = claim.relation == "MEMBER_OF"
-        if joined and target.type == "Organization" and target.name.lower().split()[-1] not in _GROUPS:
+        joined, last = claim.relation == "MEMBER_OF", target.name.lower().split()[-1]
+        employs = last not in _GROUPS if self.scene.speaker is not None else last in _FIRMS
+        if joined and target.type == "Organization" and employs:
             kind = FactKind.FUNCTIONAL
             claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
         elif joined:
@@ -313,15 +315,20 @@ class Claims:
         return claim, source, target
 
     def _role(
-        self, claim: Claim, groups: dict[str, str | None], words: str, source: NodeDraft, target: NodeDraft
-    ) -> tuple[Claim, NodeDraft, NodeDraft] | None:
+        self,
+        claim: RelationClaim,
+        groups: dict[str, str | None],
+        words: str,
+        source: NodeDraft,
+        target: NodeDraft,
+    ) -> tuple[RelationClaim, NodeDraft, NodeDraft] | None:
         role = (groups.get("role") or "").split(" ")[-1]
         article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
         if claim.relation == "HAS":
             single = role in _SINGLE or role not in en.KIN
             target.specify("Person" if role in en.KIN else "")
             kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-            return Claim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
+            return RelationClaim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
         if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
             if target.type not in ("Organization", "Entity") or source.type not in ("Person", "Entity"):
                 return None
@@ -330,13 +337,13 @@ class Claims:
             target.specify("Organization")
             source.specify("Person")
             kind = FactKind.STATE if _ALSO.search(words) else FactKind.FUNCTIONAL
-            return Claim("WORKS_AT", kind, "s", "o"), source, target
+            return RelationClaim("WORKS_AT", kind, "s", "o"), source, target
         single = article in ("", "the", "our")
         kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-        return Claim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
+        return RelationClaim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
 
     def _timed(
-        self, shaped: tuple[Claim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
+        self, shaped: tuple[RelationClaim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
     ) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
         claim, source, target = shaped
@@ -361,7 +368,7 @@ class Claims:
         return begun(draft, tense, times, now, state)
 
     def _value(
-        self, claim: Claim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
+        self, claim: RelationClaim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense
     ) -> Iterator[Drafted]:
         value, groups = match["value"], match.groupdict()
         if tense.negated or tense.over or (self.scene.speaker is None and not self._is_value(match)):

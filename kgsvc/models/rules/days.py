@@ -80,14 +80,3 @@ def floor_to(day: int, unit: str) -> int:
     if unit == "year":
         return at.replace(month=1, day=1).toordinal()
     return day
-
-
-def words_for(day: int, unit: str) -> str:
-    """A date as people write it: "7 May 2023", "May 2023", "2023"; weeks by their Monday."""
-    at = date.fromordinal(day)
-    if unit == "year":
-        return str(at.year)
-    month = f"{calendar.month_name[at.month]} {at.year}"
-    if unit in ("month", "season", "quarter"):
-        return month
-    return f"week of {at.day} {month}" if unit == "week" else f"{at.day} {month}"

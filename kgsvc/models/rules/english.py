@@ -87,7 +87,6 @@ admit begin commit control enroll forbid forget kidnap occur prefer refer regret
 _ONE_SYLLABLE_CVC = re.compile(r"(?:qu|[^aeiou])*[aeiou][bdfgklmnprtvz]")
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)\Z")
 _CONSONANT_Y = re.compile(r"[^aeiou]y\Z")
-_AUXILIARY_THIRD = {"be": "is", "have": "has", "do": "does"}
 
 
 class VerbForm(NamedTuple):
@@ -103,8 +102,6 @@ class VerbForm(NamedTuple):
 
 def third_person(lemma: str) -> str:
     """work → works, carry → carries, go → goes."""
-    if lemma in _AUXILIARY_THIRD:
-        return _AUXILIARY_THIRD[lemma]
     if _CONSONANT_Y.search(lemma):
         return f"{lemma[:-1]}ies"
     return f"{lemma}es" if _SIBILANT.search(lemma) else f"{lemma}s"

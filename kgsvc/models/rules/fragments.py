@@ -13,16 +13,20 @@ LONGEST_NAME = 8  # words
 _TITLE_WORDS = r"(?:[A-Z][\w'’-]*|and|of|the|to|in|for|with|a)"
 _OUTSIDE = re.compile(  # code, addresses, and what refers to another place of the text, by its title too
     r"`[^`]*`|https?://\S+|\S+@\S+"
-    r"|(?i:\b(?:section|chapter|appendix|figure|table|step|page)) (?:\d[\d.]*|[A-Z]\b)[,:.]?"
+    r"|(?i:\b(?:section|chapter|appendix|figure|table|step|page|plate|series|volume|vol\.?|book|part|act|scene|category"
+    r"|chart|graph|box|annex(?:ure)?))"
+    r" (?:[A-Z]?\d[\d.]*|[A-Z]\b|[IVXLC]+[A-C]?\b)[,:.]?"
     rf"(?: [“\"][^”\"]{{1,80}}[”\"]| {_TITLE_WORDS}(?: {_TITLE_WORDS}){{0,8}})?"
 )
 _NO_PROSE = re.compile(  # references, a table of contents, and code that nothing marks as such
     r"^\^|\b\d{1,3} \d{1,2}\.\d[\d.]* [A-Z]"
     r"|[a-z.], \d{1,3}(?: \(note\))?, \d{1,3}\b(?! [a-z])"  # an index
-    r"|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
+    r"|\(\d{4}[a-z]?\)\.|\bISBN\b|\bdoi:|\(PDF\)|^(?:Retrieved|Archived)\b|[{}]\s*$|\);\s*$|^(?://|\$ )|::|->"
 )
-_BORDERS = (";", "|", "•", "·")
-_LISTED = 3  # semicolons, which no longer part clauses but the items of a list
+_BORDERS = ("|", "•", "·")
+_PARTING = (";", "—")
+_LISTED = 3  # of them, which no longer part clauses but the items of a list
+_SHORT = 4  # words of an item that may be a sentence
 _LEAST_LOWER = 0.45  # of the words of a sentence, where a name counts as one
 
 
@@ -48,9 +52,10 @@ def is_sentence(words: Sequence[Word]) -> bool:
 def fragments(sentence: str, words: Sequence[Word]) -> Iterator[int]:
     """The words of code, of cells and of lines that are no sentences."""
     start, other = 0, _NO_PROSE.search(sentence) is not None
-    borders = _BORDERS if sentence.count(";") >= _LISTED else _BORDERS[1:]
+    borders = (*_BORDERS, *(mark for mark in _PARTING if sentence.count(mark) >= _LISTED))
     for after in [*(n for n, word in enumerate(words) if word.text in borders), len(words)]:
-        if other or not is_sentence(words[start:after]):
+        item = after - start < min(_SHORT, len(words))
+        if other or item or not is_sentence(words[start:after]):
             yield from range(start, after)
         start = after + 1
     for found in _OUTSIDE.finditer(sentence):

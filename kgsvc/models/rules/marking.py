@@ -16,6 +16,7 @@ from kgsvc.models.rules.names import Name, find_names
 from kgsvc.models.rules.scene import NodeDraft, Scene
 from kgsvc.models.rules.text import Word, words_of
 from kgsvc.models.rules.times import Time, find_times
+from kgsvc.models.rules.usage import NameUsage
 
 _NUMBER = r"\d{1,12}(?:[.,]\d{1,12}){0,4}(?:\ ?(?:k|m|bn|million|billion|thousand)\b)?"
 AMOUNT = re.compile(
@@ -26,7 +27,7 @@ _MARK = re.compile(r"[NTA]\d+")
 
 
 @dataclass(slots=True)
-class Line:
+class MarkedLine:
     """The marks of a sentence, joined by spaces in `text`; each with where it stands in the sentence."""
 
     sentence: str
@@ -58,13 +59,12 @@ class Line:
 
 
 def mark(
-    sentence: str, scene: Scene, known: Collection[str], ordinary: Collection[str], titles: Sequence[str]
-) -> Line:
+    sentence: str, scene: Scene, known: Collection[str], usage: NameUsage, titles: Sequence[str]
+) -> MarkedLine:
     """The line of a sentence; its names become nodes of the scene."""
     words = words_of(sentence)
     names = {
-        name.first: name
-        for name in find_names(sentence, words, known, ordinary, titles, scene.speaker is None)
+        name.first: name for name in find_names(sentence, words, known, usage, titles, scene.speaker is None)
     }
     times = find_times(sentence, scene.reference_ms)
     amounts = list(AMOUNT.finditer(sentence)) if any(c.isdigit() for c in sentence) else []
@@ -74,13 +74,17 @@ def mark(
         for n, match in enumerate(amounts)
         if not any(time.start < match.end() and match.start() < time.end for time in times)
     ]
-    line = Line(sentence, "", [], [], [], [], times, [match[0] for match in amounts])
+    line = MarkedLine(sentence, "", [], [], [], [], times, [match[0] for match in amounts])
     _fill(line, words, names, sorted(spans), scene)
     return line
 
 
 def _fill(
-    line: Line, words: Sequence[Word], names: dict[int, Name], spans: list[tuple[int, int, str]], scene: Scene
+    line: MarkedLine,
+    words: Sequence[Word],
+    names: dict[int, Name],
+    spans: list[tuple[int, int, str]],
+    scene: Scene,
 ) -> None:
     marks: list[str] = []
     at, offset, span = 0, 0, 0
@@ -114,8 +118,6 @@ def _fill(
 
 def _named(scene: Scene, words: Sequence[Word], at: int, name: Name) -> NodeDraft | None:
     before = words[at - 1].low if at else ""
-    if before == "," and at > 1 and words[at - 2].low in KIN:  # "her son, Tom Weber,"
-        before = words[at - 2].low
     kind = "Person" if before in KIN else type_of(name.text, name.quoted, before)
     return scene.named(name.text, kind)
 

@@ -6,7 +6,6 @@ are kept in passages: a sentence that names something, and what follows until an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,14 +13,15 @@ from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.aliases import read_aliases
-from kgsvc.models.rules.claims import Claims, Found
-from kgsvc.models.rules.marking import Line, is_mark, mark
+from kgsvc.models.rules.claims import Claims, FoundClause
+from kgsvc.models.rules.marking import MarkedLine, is_mark, mark
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
-from kgsvc.models.rules.scripts import foreign, foreign_nouns, read_foreign
+from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
 from kgsvc.models.rules.tenses import nearer
-from kgsvc.models.rules.text import READ, sentences_of, unruled, words_of
-from kgsvc.models.rules.wording import corrected, is_correction, restated
+from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, unlinked, words_of
+from kgsvc.models.rules.usage import NameUsage, usage_of
+from kgsvc.models.rules.wording import redated, restated
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
@@ -29,15 +29,11 @@ _PASSAGE = 220
 _PASSAGES = 1_000  # of one text, about; those of a longer text are longer
 _SUBSTANCE = 3  # content words that make a message of small talk worth a fact
 _REPLY = 300  # characters of an answer that says nothing without its question
+_HEADINGS = 4  # above one passage
 _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
 _SLIGHT = en.STOP | en.VAGUE | en.INTERJECTIONS
-_ELLIPSIS = re.compile(  # "we aren't, …", "that's not true"
-    r"(?:no ,? ?)?(?:I|we|he|she|it|they|that|this) (?:am|'m|are|'re|is|'s|was|were|do|does|did|has|have) "
-    r"(?:not|n't)(?: true| so| right)? [,.;:!]"
-)
 _TRAILING = " ,;:-–—&"
-_LONG = 10  # sentences of a text that names in other places too what its sentences begin with
 _FIRST_WORDS = 6  # by which a text without a name is called, at most
 
 
@@ -58,51 +54,74 @@ def read_text(
 ) -> list[Told]:
     """Add what `text` says to the scene; its speaker, listener and subject are the scene's. Returns what its
     clauses claim. `before` gives what those of the speaker's last message did, which this one may correct."""
+    document = scene.speaker is None
+    text = unlinked(text) if document else text
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
-    paragraphs = [sentences_of(paragraph) for paragraph in unruled(text[:end]).split("\n\n")]
-    said = [each.split() for sentences in paragraphs for each in sentences if each[0] != "`"]
-    ordinary = {word.strip(".,:)(") for words in said for word in words if word.islower()}
-    if len(said) >= _LONG and scene.speaker is None:
-        inner = {word.strip(".,:)(").lower() for words in said for word in words[1:] if word[0].isupper()}
-        ordinary |= {f"^{word.lower()}" for words in said for word in words[:1] if word.lower() not in inner}
-    reader = _Reader(scene, cast, ordinary, len(text), before)
-    reader.nouns = foreign_nouns(text[:end])
+    paragraphs = list(paragraphs_of(text[:end]))
+    latest = cast.previous[-1].body if document and cast.previous else ""
+    said = (each for paragraph in paragraphs if not paragraph.code for each in paragraph.sentences)
+    usage = usage_of(said, latest, document)
+    reader = _ProseReader(scene, cast, usage, len(text), before)
     reader.read(paragraphs)
     reader.keep(" ".join(text[end:].split()))
     return reader.told
 
 
-class _Reader:
+class _ProseReader:
     def __init__(
-        self, scene: Scene, cast: Cast, ordinary: set[str], chars: int, before: Callable[[], Sequence[Told]]
+        self, scene: Scene, cast: Cast, usage: NameUsage, chars: int, before: Callable[[], Sequence[Told]]
     ) -> None:
-        self.scene, self.cast, self.ordinary, self.said_before = scene, cast, ordinary, before
+        self.scene, self.cast, self.usage, self.said_before = scene, cast, usage, before
         self.told: list[Told] = []
-        self.nouns: frozenset[str] | None = None  # of a text that is not in English
         self.least = chars // _PASSAGES  # characters of a passage before another one begins
         self.passage = _Passage()
         self.slight: list[str] = []
+        self.headings: list[str] = []  # of what comes next
         self.nameless = ""  # what a text is called that names nothing
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
 
-    def read(self, paragraphs: Iterable[Iterable[str]]) -> None:
-        """Read the sentences of the paragraphs in order; none is kept together with the paragraph before, but
-        for headings."""
-        for sentences in paragraphs:
-            if self.passage.substance >= _SUBSTANCE and self.passage.length >= self.least:
+    def read(self, paragraphs: Iterable[Paragraph]) -> None:
+        """Read the paragraphs in order; none is kept together with the one before, but for headings and what
+        announces a block of code."""
+        for paragraph in paragraphs:
+            if paragraph.heading:
                 self._flush()
-            for sentence in sentences:
-                self._sentence(sentence)
+                self.headings = [*self.headings, *paragraph.sentences][-_HEADINGS:]
+            elif paragraph.code:
+                self._code(paragraph.sentences[0])
+            else:
+                self._paragraph(paragraph.sentences)
         self._flush()
+        self.slight += self.headings
         if not self.kept and self.slight and len(self._content(" ".join(self.slight))) >= _SUBSTANCE:
             self._state(_Passage(self.slight[:20], substance=_SUBSTANCE, asked=False))
+
+    def _paragraph(self, sentences: Iterable[str]) -> None:
+        if self.passage.substance >= _SUBSTANCE and self.passage.length >= self.least:
+            self._flush()
+        for sentence in sentences:
+            self._sentence(sentence)
+
+    def _code(self, block: str) -> None:
+        """Keep a block of code together, with the words that announce it."""
+        if self.passage.sentences and not self.passage.sentences[-1].endswith(":"):
+            self._flush()
+        self._begin()
+        self.passage.sentences.append(block)
+        self.passage.substance += _SUBSTANCE
+        self._flush()
+
+    def _begin(self) -> None:
+        """Put the headings above a new passage in front of it."""
+        if not self.passage.sentences:
+            self.passage.sentences, self.headings = self.headings, []
 
     def _sentence(self, sentence: str) -> None:
         self.scene.sentence += 1
         if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
             return
-        if foreign(sentence, self.nouns is not None):
+        if foreign(sentence):
             self._foreign(sentence)
         else:
             self._english(sentence)
@@ -114,7 +133,7 @@ class _Reader:
             self._state(_Passage([words], substance=_SUBSTANCE, asked=False))
 
     def _foreign(self, sentence: str) -> None:
-        names, drafted, when = read_foreign(sentence, self.scene, self.nouns or ())
+        names, drafted, when = read_foreign(sentence, self.scene)
         if not drafted:
             ideographs = sum("\u4e00" <= char <= "\u9fff" for char in sentence)
             substance = min(_SUBSTANCE, (len(sentence) + ideographs) // 4)
@@ -125,13 +144,11 @@ class _Reader:
             self._add(each, f"{self._prefix()}{sentence}")
 
     def _english(self, sentence: str) -> None:
-        line = mark(sentence, self.scene, self.cast.known, self.ordinary, self.cast.titles)
+        line = mark(sentence, self.scene, self.cast.known, self.usage, self.cast.titles)
         asked = sentence.rstrip("\"')” ").endswith("?")
         claims = Claims(line, self.scene)
         clauses = [] if asked else claims.found()
         if clauses:
-            if self.passage.sentences and _ELLIPSIS.match(line.text):
-                self._keep(sentence, [], 0, asked, None)  # what it denies stands in the sentence before
             self._flush()
             self.before = sentence
             for each in clauses:
@@ -154,12 +171,11 @@ class _Reader:
             self._keep(sentence, names, substance, asked, _when(line, self.scene.reference_ms))
         for drafted, words in () if asked else claims.asides():
             self._add(drafted, words)
-        if not asked and not clauses and self.scene.speaker is not None and is_correction(line):
-            for drafted, words in corrected(line, self.scene, self.told or self.said_before()):
-                self._add(drafted, words)
-                self.scene.replies_to = ""  # the claim tells what is corrected
+        for drafted, words in redated(line, self.scene, lambda: self.told or self.said_before()):
+            self._add(drafted, words)
+            self.scene.replies_to = ""  # the claim tells what is corrected
 
-    def _says_more(self, line: Line, each: Found) -> bool:
+    def _says_more(self, line: MarkedLine, each: FoundClause) -> bool:
         """Whether words stand behind an end, which would hang on a closed fact alone."""
         ended = all(draft.polarity is not Polarity.ASSERTS for draft in each.drafted)
         return ended and bool(self._content(" ".join(line.text.split(" ")[each.end : each.after])))
@@ -179,7 +195,7 @@ class _Reader:
         words = (word.strip(".,;:!?()\"'").lower() for word in text.split())
         return [word for word in words if len(word) > 2 and word not in _SLIGHT and not is_mark(word.upper())]
 
-    def _clause(self, line: Line, each: Found) -> None:
+    def _clause(self, line: MarkedLine, each: FoundClause) -> None:
         """The facts of a clause, all with its words."""
         words = restated(line, each, self.scene)
         text = finished(words) if words else f"{self._prefix()}{_trimmed(line.words(each.first, each.after))}"
@@ -216,6 +232,7 @@ class _Reader:
         ):
             self._flush()
             passage = self.passage
+        self._begin()
         passage.sentences.append(sentence)
         passage.length += len(sentence) + 1
         passage.names += names
@@ -292,7 +309,7 @@ def _is_verb(low: str) -> bool:
     return low in en.AUXILIARIES or (form is not None and (form.third or form.past))
 
 
-def _is_vocative(line: Line) -> bool:
+def _is_vocative(line: MarkedLine) -> bool:
     """ "Thanks, Carol!": a name that is only addressed."""
     marks = line.text.split(" ")
     at = next((n for n, m in enumerate(marks) if is_mark(m, "N")), -1)
@@ -300,7 +317,7 @@ def _is_vocative(line: Line) -> bool:
     return at >= 0 and (before == "," or before in en.INTERJECTIONS) and behind in (",", "!", ".", "?", "-")
 
 
-def _when(line: Line, now: int) -> int | None:
+def _when(line: MarkedLine, now: int) -> int | None:
     """The day that a sentence tells of, the nearest if it has no year; one to come only as a beginning."""
     for time in line.times:
         if time.role in ("for", "until") or time.begin_ms is None:

@@ -1,4 +1,4 @@
-"""JSON: objects with a name or an id are entities, their fields attributes and facts (spec 004 §2.2).
+"""JSON: objects with a name or an id are entities, their fields attributes and facts.
 
 A field that holds what was and what is tells a change; amounts keep their currency; dates say since when the
 facts of their object hold and are no entities. An id names what other records say under it.
@@ -59,12 +59,12 @@ def read_json(scene: Scene, episode: Episode, cast: Cast) -> bool:
     scene.aliases = cast.aliases
     scene.source = (episode.source_description or "").strip()
     name = fields.singular((episode.name or "").strip())
-    _Walk(scene, cast).value(fields.clean(value, 0), _Place(name, None, scene.reference_ms))
+    _Walk(scene, cast).value(fields.clean(value, 0), _ValuePlace(name, None, scene.reference_ms))
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ValuePlace:
     """Where a value stands: under which key of which entity, how deep, whether among others; since when what
     it says holds, until when; whether it tells what is over."""
 
@@ -78,7 +78,7 @@ class _Place:
     over: bool = False
     currency: str = ""
 
-    def inner(self, key: str, owner: NodeDraft | None) -> _Place:
+    def inner(self, key: str, owner: NodeDraft | None) -> _ValuePlace:
         return replace(self, key=key, owner=owner, depth=self.depth + 1, listed=False)
 
 
@@ -86,7 +86,7 @@ class _Walk:
     def __init__(self, scene: Scene, cast: Cast) -> None:
         self.scene, self.cast = scene, cast
 
-    def value(self, value: Any, place: _Place) -> None:
+    def value(self, value: Any, place: _ValuePlace) -> None:
         """Take in one value."""
         if place.depth > fields.DEEPEST:
             return
@@ -102,7 +102,7 @@ class _Walk:
         elif place.owner is not None and isinstance(value, fields.SCALARS):
             self._scalar(value, place, place.owner)
 
-    def _object(self, value: dict[str, Any], place: _Place) -> None:
+    def _object(self, value: dict[str, Any], place: _ValuePlace) -> None:
         speech = fields.speech_of(value)
         if speech is not None:
             self._spoken(*speech)
@@ -128,7 +128,9 @@ class _Walk:
             value, draft, place, {name_key, *(("amount", "currency", "per", "percent") if amount else ())}
         )
 
-    def _identified(self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _Place) -> None:
+    def _identified(
+        self, value: Mapping[str, Any], name_key: str, draft: NodeDraft, place: _ValuePlace
+    ) -> None:
         """The id of what has a name means the same: later records may give only that."""
         if name_key in fields.IDENTITY_KEYS:
             return
@@ -141,7 +143,7 @@ class _Walk:
                     self._edge("RENAMED_TO", fact, (other, draft), place, FactKind.EVENT)
                 return
 
-    def _nameless(self, value: dict[str, Any], place: _Place) -> None:
+    def _nameless(self, value: dict[str, Any], place: _ValuePlace) -> None:
         """An object without a name: its fields belong to its owner, or to the first thing it tells of."""
         if place.owner is not None:
             parting = place.key.lower() in _PARTING
@@ -162,7 +164,7 @@ class _Walk:
             self._fields(value[main_key], main, inner, fields.naming_keys(value[main_key], main))
         self._fields(value, main, place, {main_key, *_EVENT_KEYS, "event_id", "of_event", "id"})
 
-    def _main(self, value: dict[str, Any], event: str, place: _Place) -> tuple[str, NodeDraft | None]:
+    def _main(self, value: dict[str, Any], event: str, place: _ValuePlace) -> tuple[str, NodeDraft | None]:
         """What a record is about: what its event is named after, else the first thing in it."""
         stem = _HYPHEN.split(event)[0] if event else ""
         keys = [stem, f"{stem}_id", *value] if stem else list(value)
@@ -186,7 +188,9 @@ class _Walk:
         flat = any(isinstance(item, fields.SCALARS) for item in value.values())
         return "", self.scene.node(text[: fields.LONGEST_VALUE], "Entity") if flat or place.key else None
 
-    def _fields(self, value: Mapping[str, Any], draft: NodeDraft, place: _Place, but: Iterable[str]) -> None:
+    def _fields(
+        self, value: Mapping[str, Any], draft: NodeDraft, place: _ValuePlace, but: Iterable[str]
+    ) -> None:
         currency = fields.first_text(value, ("currency",)) or place.currency
         for key, item in value.items():
             if key in but or key in fields.TYPE_KEYS or (key == "currency" and isinstance(item, str)):
@@ -200,7 +204,7 @@ class _Walk:
         if not isinstance(item, str) or (len(item) <= fields.LONGEST_VALUE and not fields.is_text(key, item)):
             draft.attributes[key[: fields.LONGEST_VALUE]] = fields.storable(item)
 
-    def _dated(self, value: Mapping[str, Any], place: _Place) -> _Place:
+    def _dated(self, value: Mapping[str, Any], place: _ValuePlace) -> _ValuePlace:
         since, until = fields.first_moment(value, _FROM_KEYS), fields.first_moment(value, _UNTIL_KEYS)
         since = place.since if since is None else since
         until = place.until if until is None else until
@@ -208,7 +212,7 @@ class _Walk:
 
     # changes
 
-    def _change(self, value: Mapping[str, Any], place: _Place, owner: NodeDraft) -> bool:
+    def _change(self, value: Mapping[str, Any], place: _ValuePlace, owner: NodeDraft) -> bool:
         """{"old": …, "new": …} under a key: the one ends where the other begins."""
         for first, second in (*_CHANGES, *_CORRECTIONS):
             if second not in value or first not in value or fields.moment_of(value[second]) is not None:
@@ -224,7 +228,9 @@ class _Walk:
             return True
         return False
 
-    def _changed(self, old: Any, new: Any, place: _Place, owner: NodeDraft, wrong: bool, per: str) -> None:
+    def _changed(
+        self, old: Any, new: Any, place: _ValuePlace, owner: NodeDraft, wrong: bool, per: str
+    ) -> None:
         if place.key in fields.NAME_KEYS and isinstance(old, str) and isinstance(new, str):
             before, after = self.scene.node(old, owner.type), self.scene.node(new, owner.type)
             if before is not None and after is not None:
@@ -243,7 +249,7 @@ class _Walk:
 
     # facts
 
-    def _scalar(self, value: str | float | bool, place: _Place, owner: NodeDraft) -> None:
+    def _scalar(self, value: str | float | bool, place: _ValuePlace, owner: NodeDraft) -> None:
         written = fields.written_as(value)
         if not written or place.key in fields.TYPE_KEYS or place.key in fields.IDENTITY_KEYS:
             return
@@ -262,7 +268,12 @@ class _Walk:
         self._fact(owner, place, target, written)
 
     def _fact(
-        self, owner: NodeDraft, place: _Place, target: NodeDraft | None, said: str, how: Polarity = _ASSERTS
+        self,
+        owner: NodeDraft,
+        place: _ValuePlace,
+        target: NodeDraft | None,
+        said: str,
+        how: Polarity = _ASSERTS,
     ) -> None:
         name, words, swapped = self._relation(owner, place, target)
         if name in _TARGETS:
@@ -280,7 +291,9 @@ class _Walk:
         denied = "Not so: " if how is Polarity.DENIES else ""
         self._edge(name, f"{denied}{ends[0].name} {words} {end}{since}.", ends, place, kind, how)
 
-    def _relation(self, owner: NodeDraft, place: _Place, target: NodeDraft | None) -> tuple[str, str, bool]:
+    def _relation(
+        self, owner: NodeDraft, place: _ValuePlace, target: NodeDraft | None
+    ) -> tuple[str, str, bool]:
         """The relation that a key means, its words, and whether it goes from the value to the owner."""
         key = place.key.lower()
         single = fields.singular(key)
@@ -299,7 +312,7 @@ class _Walk:
         return screaming(f"HAS_{fields.words_of_key(fields.singular(place.key))}"), f"has {words}", False
 
     def _edge(
-        self, name: str, fact: str, ends: _Ends, place: _Place, kind: FactKind, how: Polarity = _ASSERTS
+        self, name: str, fact: str, ends: _Ends, place: _ValuePlace, kind: FactKind, how: Polarity = _ASSERTS
     ) -> None:
         until = place.until if how is _ASSERTS else None
         since = None if how is Polarity.DENIES else place.since

@@ -39,12 +39,12 @@ MARRIED_TO functional Person>Person: be married to | begins: marry; get married 
 ENGAGED_TO functional Person>Person: be engaged to | begins: get engaged to
 USES state >!Person/Location/Event: use | begins: switch to | ends: stop using
 ACQUIRED event Organization>Organization: acquire
-FOUNDED event Person>!Person/Location: found; co-found
+FOUNDED event Person>!Person/Location: found
 MET event Person>Person: meet; meet with
 VISITED event Person>!Person: visit
 VISITED event Person>=Location/Event: go to; travel to; fly to
-DIRECTED event Person>!Person/Location/Organization: direct
-WROTE event Person>!Person/Location/Organization: write
+DIRECTED event Person>=Work: direct
+WROTE event Person>=Work: write
 """
 _ADVERBS = (
     "part-time full-time now also still currently already just finally actually really only both always"
@@ -95,7 +95,7 @@ _CHANGED = (
 _CHANGING = rf"(?P<changed>{_CHANGED.replace(' ', '|')})"
 _CHANGES = rf"{_CHANGING}(?: up| down| back| forward)?(?: from(?: A\d+| \d[\d.,]*| T\d+(?= to))?)?(?: to)?"
 _BECOMES = (
-    r"(?:(?:(?P<past>was|were)|is|are|'s(?! \d[\d.,]* [a-z])|will be|has been|have been|:)"
+    r"(?:(?:(?P<past>was|were)|is|are|will be|has been|have been|:)"
     rf"(?: now)?(?: {_CHANGES}| to)?"
     rf"|{_CHANGES.replace('<changed>', '<moved>')})"
 )
@@ -104,7 +104,7 @@ _OWNED = "budget|rent|price|salary|fee|cost|deadline|due date"  # "our budget is
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class RelationClaim:
     """What a rule claims: between which groups of its match; how: state, begin, end or value."""
 
     relation: str
@@ -116,14 +116,16 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RelationRule:
     """A pattern over lines (marking.py) and what it claims. A line without a trigger cannot fit."""
 
     pattern: re.Pattern[str]
-    claims: tuple[Claim, ...]
+    claims: tuple[RelationClaim, ...]
 
 
-_Row = tuple[str, list[str], tuple[Claim, ...]]  # a pattern, words one of which it needs, what it claims
+_Row = tuple[
+    str, list[str], tuple[RelationClaim, ...]
+]  # a pattern, words one of which it needs, what it claims
 
 
 def _forms(lemma: str) -> list[str]:
@@ -162,7 +164,7 @@ def _table() -> Iterator[_Row]:
                 turned = words.startswith("< ")
                 pattern, triggers = _phrase(words.removeprefix("< "))
                 pair = ("o", "s") if turned else ("s", "o")
-                claim = Claim(name, FactKind(kind), *pair, how.removesuffix("s"), (source, target))
+                claim = RelationClaim(name, FactKind(kind), *pair, how.removesuffix("s"), (source, target))
                 yield pattern, triggers, (claim,)
 
 
@@ -248,21 +250,21 @@ def _patterns(table: str) -> Iterator[_Row]:
         yield written, triggers, tuple(map(_claim, head.split(" & ")))
 
 
-def _claim(told: str) -> Claim:
+def _claim(told: str) -> RelationClaim:
     """What the head of a row claims: "LIVES_IN functional s>o end Person>Location". One without a kind claims
     a value; without a name the match tells of which attribute."""
     name, *rest = told.split() or ["VALUE"]
     if not rest:
-        return Claim(name, FactKind.FUNCTIONAL, "s", "value", "value")
+        return RelationClaim(name, FactKind.FUNCTIONAL, "s", "value", "value")
     kind, ends, how, types = (*rest, *("state", ">")[len(rest) - 2 :])
     (source, target), (one, other) = ends.split(">"), types.split(">")
-    return Claim(name, FactKind(kind), source, target, how, (one, other))
+    return RelationClaim(name, FactKind(kind), source, target, how, (one, other))
 
 
-def _compiled() -> dict[str, tuple[Rule, ...]]:
-    by_trigger: defaultdict[str, list[Rule]] = defaultdict(list)
+def _compiled() -> dict[str, tuple[RelationRule, ...]]:
+    by_trigger: defaultdict[str, list[RelationRule]] = defaultdict(list)
     for pattern, triggers, claims in (*_patterns(_CLAUSES), *_patterns(_VALUES), *_table()):
-        rule = Rule(re.compile(rf"(?<![^ ]){pattern}(?![^ ])"), claims)
+        rule = RelationRule(re.compile(rf"(?<![^ ]){pattern}(?![^ ])"), claims)
         for trigger in dict.fromkeys(triggers):
             by_trigger[trigger].append(rule)
     return {trigger: tuple(rules) for trigger, rules in by_trigger.items()}
@@ -271,9 +273,9 @@ def _compiled() -> dict[str, tuple[Rule, ...]]:
 _RULES = _compiled()
 
 
-def rules_for(text: str) -> list[Rule]:
+def rules_for(text: str) -> list[RelationRule]:
     """The rules that a line may fit, those of several relations at once first."""
-    found: dict[int, Rule] = {}
+    found: dict[int, RelationRule] = {}
     for word in text.split(" "):
         for rule in _RULES.get(word, ()):
             found[id(rule)] = rule

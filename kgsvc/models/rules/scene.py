@@ -149,7 +149,7 @@ class Scene:
         fitting = [(n, d) for n, d in near if _given(d) not in other]
         people = {d.ref: d for _, d in fitting if d.type == "Person"}
         others = {d.ref: d for n, d in fitting if n < self.sentence and d.type == "Entity"}
-        found = people or others
+        found = people or (others if self.speaker is not None else {})
         return next(iter(found.values())) if len(found) == 1 else None
 
     def definite(self, kind: str) -> NodeDraft | None:

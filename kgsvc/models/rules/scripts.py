@@ -6,14 +6,13 @@ Their words are kept as they are. Names are told by quotes, titles such as さ�
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules.days import checked, day_of, floor_to, make_day, ms_of, shift
-from kgsvc.models.rules.english import GIVEN_NAMES
+from kgsvc.models.rules.english import GIVEN_NAMES, PLACES
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
 from kgsvc.models.rules.text import listed, mapping, word_set
 from kgsvc.models.rules.times import nearest
@@ -28,35 +27,20 @@ _GERMAN = word_set(
     " war wurde wird werden sich auch als aus dass einer einen hat nach um durch zum zur sie es er oder"
 )
 _FRENCH = word_set("le la les et est je ne pas un une avec depuis nous du des dans pour au à passe sur")
+_ARTICLES = word_set("le la les l' du de des el los un une il lo")
 _SPANISH = word_set("el los y es yo una con desde nosotros del en para por que vivo trabajo mi")
-_ENGLISH = word_set("the of and to is are was that it for with this by from not be")
-_SEEN = 4_000  # characters of a text that tell its language
 
 
-def foreign(sentence: str, among: bool = False) -> bool:
-    """Whether a sentence is not to be read as English; `among` others that are not, unless it is English."""
-    if sentence.isascii() and len(sentence) < 20 and not among:
+def foreign(sentence: str) -> bool:
+    """Whether a sentence is not to be read as English."""
+    if sentence.isascii() and len(sentence) < 20:
         return False
     letters = _LETTERS.findall(sentence) if not sentence.isascii() else []
     if letters and sum(char > "\u024f" for char in letters) * 3 > len(letters):
         return True
     words = sentence.lower().replace("'", " ").split()
-    shares = [sum(word in known for word in words) for known in (_GERMAN, _FRENCH, _SPANISH)]
-    return max(shares) * 4 > len(words) or (among and max(shares) >= sum(word in _ENGLISH for word in words))
-
-
-def foreign_nouns(text: str) -> frozenset[str] | None:
-    """None for a text in English. Else its words behind others in lower case than those that stand before
-    names too: in German, which capitalises nouns, these are most likely no names."""
-    words = text[:_SEEN].lower().split()
-    told = sum(word in _GERMAN or word in _FRENCH or word in _SPANISH for word in words)
-    if told * 6 < len(words) or told < 2 * sum(word in _ENGLISH for word in words):
-        return None
-    pairs = itertools.pairwise(word.strip('(),.:;!?„“"') for word in text.split())
-    return frozenset(
-        word
-        for before, word in pairs
-        if word[:1].isupper() and before.islower() and before not in _BEFORE_NAMES
+    return max(sum(word in known for word in words) for known in (_GERMAN, _FRENCH, _SPANISH)) * 4 > len(
+        words
     )
 
 
@@ -80,22 +64,16 @@ _TITLE = re.compile(r"(?:さん|くん|氏)\Z")
 _QUOTED_SPEECH = re.compile(r"「[^「」]*[、。？！][^「」]*」")
 _KINDS = {"person": "Person", "company": "Organization", "unit": "Organization", "place": "Location"}
 _KINDS |= {"korean": "Person", "event": "Event", "branch": "Organization"}
-_BEFORE_CAPITAL = word_set("in nach aus bei frau herr à en projet de con")
-_BEFORE_NAMES = _BEFORE_CAPITAL | word_set("von mit für und oder wie als dass an durch hat wurde war")
-_NOUN_ENDS = ("ung", "heit", "keit", "schaft", "tion", "tät", "nis", "ment", "ungen", "eiten", "ionen")
-_ADJECTIVE_ENDS = ("e", "en", "er", "es", "em", "as")
 
 
-def read_foreign(
-    sentence: str, scene: Scene, nouns: Collection[str] = ()
-) -> tuple[list[NodeDraft], list[Drafted], int | None]:
+def read_foreign(sentence: str, scene: Scene) -> tuple[list[NodeDraft], list[Drafted], int | None]:
     """The names of a sentence, what it claims, and the day that it tells of."""
     heard = [match.span() for match in _QUOTED_SPEECH.finditer(sentence)]
     names: list[tuple[int, int, NodeDraft]] = []
     for match in _NAMES.finditer(sentence):
         if any(start <= match.start() < end for start, end in heard):
             continue
-        draft = _named(sentence, match, scene, nouns)
+        draft = _named(sentence, match, scene)
         if draft is not None:
             names.append((*match.span(), draft))
     drafts = [draft for _, _, draft in names]
@@ -106,11 +84,11 @@ def read_foreign(
     return drafts, list(_Japanese(sentence, scene, names, times).claims()), told
 
 
-def _named(sentence: str, match: re.Match[str], scene: Scene, nouns: Collection[str]) -> NodeDraft | None:
+def _named(sentence: str, match: re.Match[str], scene: Scene) -> NodeDraft | None:
     kind = str(match.lastgroup)
     text = _TITLE.sub("", match[kind]) or match[kind]
     if kind == "latin":
-        text = _latin_name(sentence, match, nouns)
+        text = text if _is_name(sentence, match, scene.speaker is None) else ""
     # Much in katakana names nothing; what is written about, and not to somebody, is told by its middle dot.
     if not text or (kind == "loan" and (text in _LOANWORDS or (scene.speaker is None and "・" not in text))):
         return None
@@ -120,21 +98,20 @@ def _named(sentence: str, match: re.Match[str], scene: Scene, nouns: Collection[
     return scene.named(text, _KINDS.get(kind, "Entity"))
 
 
-def _latin_name(sentence: str, match: re.Match[str], nouns: Collection[str]) -> str:
-    """Capitals tell a name inside a sentence, or where several words have one; German nouns have them too."""
-    before, words = sentence[: match.start()].split(), match["latin"].split()
-    last = before[-1].lower() if before else ""
-    begins = not last or last[-1] in ".!?:"
-    german = not _GERMAN.isdisjoint(sentence.lower().split())
-    if not german:
-        return match["latin"] if len(words) > 1 or not begins else ""
-    if begins and words[0].endswith(_ADJECTIVE_ENDS) and words[0].lower() not in GIVEN_NAMES:
-        words = words[1:]
-    while words and (words[0] in nouns or words[0].lower() in _GERMAN):
-        words, last = words[1:], ""
-    ordinary = not words or words[-1] in nouns or words[-1].endswith(_NOUN_ENDS)
-    alone = len(words) == 1 and (begins or last not in _BEFORE_CAPITAL)
-    return "" if ordinary or alone else " ".join(words)
+def _is_name(sentence: str, match: re.Match[str], document: bool) -> bool:
+    """Capitals tell a name inside a sentence, or where several words have one. German nouns have them too:
+    there only known places and first names do. In documents there must be several words inside a sentence."""
+    before, words = sentence[: match.start()].rstrip(), match["latin"].lower().split()
+    if not _GERMAN.isdisjoint(sentence.lower().split()):
+        return (" ".join(words) in PLACES and len(words[0]) > 2) or (
+            len(words) > 1 and words[0] in GIVEN_NAMES
+        )
+    inside = bool(before) and before[-1] not in ".!?:"
+    if document:
+        return (" ".join(words) in PLACES and len(words[0]) > 2) or (
+            len(words) > 1 and inside and _ARTICLES.isdisjoint(words)
+        )
+    return len(words) > 1 or inside
 
 
 _ATTRIBUTES = mapping("""

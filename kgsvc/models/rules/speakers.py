@@ -1,6 +1,6 @@
 """Who speaks: the turns of an episode, the people of a conversation and their short names, titles of texts.
 
-A body may begin with its speaker: `role(role_type): content` (spec 004 §4.2.1).
+A body may begin with its speaker: `role(role_type): content`.
 """
 
 from __future__ import annotations
@@ -101,6 +101,7 @@ def _is_speaker_name(text: str) -> bool:
 
 
 _FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
+_INITIALLED = re.compile(r"\b[A-Z]\.(?: ?[A-Z]\.?){0,3} [A-Z][\w'’-]{2,30}")
 _HEADING = re.compile(r"\s*# ")
 _HONOURED = re.compile(rf"(?i)\A(?:the )?(?:(?:{'|'.join(en.HONORIFICS)})\.? )+")
 _TITLE_END = re.compile(r"\. |\n+")
@@ -142,8 +143,11 @@ class Cast:
 def cast_of(request: ExtractionRequest) -> Cast:
     """The cast of an episode: it knows people by parts of their full names where only one fits."""
     participants = participants_of(request)
-    full = [*participants, *_full_names(cleaned(request.episode.body[:READ]))]
-    aliases = short_names(full)
+    body = cleaned(request.episode.body[:READ])
+    full = [*participants, *_full_names(body)]
+    held = {(name[0], name.rsplit(" ", 1)[-1]) for name in full}  # "A. Holm" may be Ann Holm
+    others = (name for name in _INITIALLED.findall(body) if (name[0], name.rsplit(" ", 1)[-1]) not in held)
+    aliases = {short: name for short, name in short_names([*full, *others]).items() if name in full}
     aliases.update(_nicknames(participants, aliases.keys()))
     known = frozenset(name.lower() for name in full) | aliases.keys()
     return Cast(participants, aliases, known, request.previous)

@@ -59,8 +59,11 @@ def cleaned(text: str) -> str:
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFC", text))
 
 
+# The mark of a note stands right behind a sentence and begins the next one: "He left.12 The mill stood."
+_NOTE = r"(?:(?<=[a-z][.!?])|(?<=[.!?][\"”’)]))\d{1,4}\s+[\"“]?[A-Z]"
 _END = re.compile(
-    r"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z)|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
+    rf"[.!?…。！？]++[\"'”’)\]]*+(?=\s|[^\x00-\x7f]|\Z|{_NOTE})"
+    r"|\n+|\s(?=\[)|(?<=\])\s|(?<!\d)\s[–—]\s(?=[A-Z])"
 )
 _ABBREVIATIONS = listed("abbreviations", word_set)
 _INITIALS = re.compile(r"(?:[a-z]\.){1,3}[a-z]")  # of "W.J. Reddin"
@@ -74,27 +77,63 @@ _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 _DRAWN = frozenset("|-: \t\r")  # what the line below the head of a table is made of
 _FENCES = ("```", "~~~")
 _CLOSED = ".:!?。：！？"
+_HEADING = re.compile(r"#{1,6}\s")
 
 
-def unruled(text: str) -> str:
-    """Markdown without lines that only draw: below the head of a table, around code, of which each line is
-    marked instead. Headings get a colon, since they are kept with the sentence behind them."""
-    if "#" not in text and "--" not in text and "```" not in text and "~~~" not in text:
-        return text
-    lines, code = [], False
+class Paragraph(NamedTuple):
+    """Sentences that stand together. A block of code is one of them; headings get a colon, since they are
+    kept with what stands behind them."""
+
+    sentences: list[str]
+    heading: bool = False
+    code: bool = False
+
+
+_ADDRESS = r"[^()\s]{0,500}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?"
+_LINK = re.compile(
+    rf"!?\[([^\[\]\n]{{0,300}})\]\({_ADDRESS}(?: \"[^\"\n]{{0,300}}\")?\)"
+    r"|(?<![\w.,!?\]])\[([^\[\]\n]{0,300}[^\W\d_]{2}[^\[\]\n]{0,300})\]\[[^\[\]\n]{0,80}\]"
+)
+
+
+def paragraphs_of(text: str) -> Iterator[Paragraph]:
+    """The paragraphs of Markdown or plain text, without lines that only draw: below the head of a table."""
+    code: list[str] | None = None
+    said: list[str] = []
     for line in text.split("\n"):
-        fence = line.lstrip().startswith(_FENCES)
-        code = code is not fence
-        lines.append(f"`{line.strip()}`" if code and not fence and line.strip() else _plain(line))
-    return "\n".join(lines)
+        bare = line.strip()
+        fence = bare.startswith(_FENCES)
+        if code is not None and not fence:
+            code += [f"`{bare}`"] if bare else []
+            continue
+        heading = _HEADING.match(line) is not None
+        if said and (fence or heading or not bare):
+            yield Paragraph(sentences_of("\n".join(said)))
+            said = []
+        if fence:
+            if code:
+                yield Paragraph([" ".join(code)], code=True)
+            code = [] if code is None else None
+        elif heading:
+            yield Paragraph(sentences_of(_titled(line)), heading=True)
+        elif bare and not ("--" in bare and _DRAWN.issuperset(bare)):
+            said.append(line)
+    if code:
+        yield Paragraph([" ".join(code)], code=True)
+    if said:
+        yield Paragraph(sentences_of("\n".join(said)))
 
 
-def _plain(line: str) -> str:
-    if line.startswith("#"):
-        title = line.rstrip(" \t\r#")
-        return f"{title}:" if title and title[-1] not in _CLOSED else title
-    bare = line.strip()
-    return "" if bare.startswith(_FENCES) or ("--" in bare and _DRAWN.issuperset(bare)) else line
+def _titled(line: str) -> str:
+    title = line.rstrip(" \t\r#")
+    return f"{title}:" if title and title[-1] not in _CLOSED else title
+
+
+def unlinked(text: str) -> str:
+    """Markdown with the text of its links in place of them, of those around pictures too."""
+    for _ in range(2):
+        text = _LINK.sub(r"\1\2", text) if "](" in text or "][" in text else text
+    return text
 
 
 def sentences_of(text: str) -> list[str]:
@@ -145,7 +184,7 @@ _TOKEN = re.compile(
     r"https?://[^\s<>\"]+"
     r"|(?:[A-Z]\.){2,}"
     r"|\d+(?:[.,:/]\d+)+"
-    r"|[^\W_]+(?:[-'’.@&+_/][^\W_]+)*[+#]{0,2}"
+    r"|[^\W_]+(?:[-'’´ʻ.@&+_/][^\W_]+)*[+#]{0,2}"
     r"|\.{2,}|--+|([^\w\s])\1{2,}|[^\w\s]|_+"
 )
 _CLITIC = re.compile(r"(?i)(n['’]t|['’](?:s|m|re|ve|ll|d))\Z")

@@ -1,4 +1,4 @@
-"""Time expressions of a sentence, resolved against the episode's reference time (spec 004 §2.2)."""
+"""Time expressions of a sentence, resolved against the episode's reference time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from kgsvc.models.rules.days import (
     ms_of,
     shift,
     shift_ms,
-    words_for,
 )
 from kgsvc.models.rules.text import numbered, word_list, word_set
 
@@ -36,11 +35,7 @@ COUNTS = {
     **numbered("zero a/an/one two three four five six seven eight nine ten eleven twelve", 0),
     **{"couple": 2, "few": 3, "several": 3, "dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30},
 }
-MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-COUNT = (
-    rf"(?:(?:a\ )?(?:couple|few)(?:\ of)?|(?:a\ )?dozen|\d{{1,9}}|{'|'.join(COUNTS)})"
-    rf"(?:\ (?:{'|'.join(MAGNITUDES)}))?"
-)
+COUNT = rf"(?:(?:a\ )?(?:couple|few)(?:\ of)?|(?:a\ )?dozen|\d{{1,9}}|{'|'.join(COUNTS)})"
 _ABOUT = r"(?:(?:about|almost|nearly|over|around)\ )?"
 _WHICH = r"(?:early\ |late\ |earlier\ |later\ )?(?:last|past|this|next|coming|this\ past|this\ coming)"
 _NAMED_DAY = (
@@ -57,7 +52,6 @@ HINT = re.compile(
 TIMES = re.compile(
     rf"""(?ix)
     (?P<iso>\b\d{{4}}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?\ ?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w-]))
-    |(?P<slash>\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{4}}\b)
     |(?P<years>\b\d{{4}}\ ?[-–—]\ ?(?:\d{{4}}|present|now)\b)
     |(?P<dmy>\b\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{MONTH}(?![a-z])(?:,?\ (?:of\ )?\d{{3,5}}\b)?)
     |(?P<mdy>\b{MONTH}\ (?:the\ )?\d{{1,2}}(?:st|nd|rd|th)?(?![\w:])(?:,?\ \d{{4}}\b)?)
@@ -69,7 +63,6 @@ TIMES = re.compile(
     |(?P<relative>\b{_WHICH}\ (?:{UNIT}|{WEEKDAY}|{MONTH}|spring|summer|autumn|fall|winter)(?![a-z]))
     |(?P<month>\b(?:in|since|until|till|by|from|to|of|early|late|mid)\ {MONTH}(?![\w’'-])(?!,?\ (?:of\ )?\d))
     |(?P<weekday>\b(?:on|since|until|till|by|from|to)\ {WEEKDAY}(?:s\b|\b))
-    |(?P<decade>\b(?:the\ )?(?:early\ |late\ |mid-?\ ?)?\d{{3}}0['’]?s\b)
     |(?P<year>\b(?:year\ )?\d{{1,6}}\b)
     """
 )
@@ -88,7 +81,7 @@ class Time(NamedTuple):
 
     `role` is at, since, until, range or for. `begin_ms`..`finish_ms` read it as past where the words leave
     that open ("on Friday", "in May"), `ahead_ms`..`ahead_finish_ms` as to come. All None: it names no time
-    within the years 1 to 9999. `label` words a relative expression as a date.
+    within the years 1 to 9999.
     """
 
     start: int
@@ -98,7 +91,6 @@ class Time(NamedTuple):
     finish_ms: int | None = None
     ahead_ms: int | None = None
     ahead_finish_ms: int | None = None
-    label: str = ""
 
 
 _ROLES = {"since": "since", "from": "since", **dict.fromkeys(("until", "till", "to", "through"), "until")}
@@ -156,15 +148,9 @@ def _lead(sentence: str, start: int) -> str:
 
 
 def _count(words: str) -> int:
-    """ "a couple of" → 2, "three" → 3, "2 million" → 2,000,000."""
+    """ "a couple of" → 2, "three" → 3."""
     digits = _NUMBER.search(words)
-    count = int(digits[0]) if digits else 1
-    for word in _WORD.findall(words):
-        if word in MAGNITUDES:
-            count *= MAGNITUDES[word]
-        elif not digits:
-            count = max(count, COUNTS.get(word, 1))
-    return count
+    return int(digits[0]) if digits else max(COUNTS.get(word, 1) for word in _WORD.findall(words))
 
 
 def _span(first: int | None, unit: str) -> DaySpan | None:
@@ -196,19 +182,18 @@ class _Expression:
         read: Callable[[], Time | None] = getattr(self, f"_{kind}")
         return read()
 
-    def _fixed(self, role: str, begin: int | None = None, finish: int | None = None, label: str = "") -> Time:
+    def _fixed(self, role: str, begin: int | None = None, finish: int | None = None) -> Time:
         """The expression with one reading, whether as past or as to come."""
-        return Time(self.match.start(), self.match.end(), role, begin, finish, begin, finish, label)
+        return Time(self.match.start(), self.match.end(), role, begin, finish, begin, finish)
 
-    def _time(self, past: DaySpan | None, ahead: DaySpan | None = None, relative: bool = False) -> Time:
+    def _time(self, past: DaySpan | None, ahead: DaySpan | None = None) -> Time:
         """The expression with its readings; the words before and at its start give its role."""
         first_word = self.words.split(" ", 1)[0]
         role = _ROLES.get(first_word if first_word in _ROLES else self.lead, "at")
         if past is None:
             return self._fixed(role)
         ahead = ahead or past
-        label = words_for(past.first, past.unit) if relative else ""
-        time = self._fixed(role, ms_of(past.first), past.after and ms_of(past.after), label)
+        time = self._fixed(role, ms_of(past.first), past.after and ms_of(past.after))
         return time._replace(ahead_ms=ms_of(ahead.first), ahead_finish_ms=ahead.after and ms_of(ahead.after))
 
     def _month_named(self) -> int:
@@ -232,11 +217,6 @@ class _Expression:
         exact = time.begin_ms + (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1000
         exact += moment.microsecond // 1000 - int(moment.utcoffset().total_seconds() * 1000)  # type: ignore[union-attr]
         return time._replace(begin_ms=exact, ahead_ms=exact) if day_of(exact) else time
-
-    def _slash(self) -> Time | None:
-        first, second, year = self.numbers
-        month, day = (first, second) if first <= 12 and "/" in self.words else (second, first)
-        return self._time(_span(make_day(year, month, day), "day"))
 
     def _years(self) -> Time | None:
         year, *end = self.numbers
@@ -267,9 +247,7 @@ class _Expression:
         begin = shift_ms(self.reference_ms, unit, sign * count)
         if begin is None:
             return self._fixed("at")
-        day = day_of(begin)
-        label = words_for(day, "year" if unit == "decade" else unit).removeprefix("week of ") if day else ""
-        return self._fixed(_ROLES.get(self.lead, "at"), begin, shift_ms(begin, unit, 1), label)
+        return self._fixed(_ROLES.get(self.lead, "at"), begin, shift_ms(begin, unit, 1))
 
     def _for(self) -> Time | None:
         unit = self._unit()
@@ -283,13 +261,13 @@ class _Expression:
         if thing in WEEKDAYS:
             back = (self.today - 1) % 7 - WEEKDAYS[thing]  # ordinal 1 was a Monday
             day = self.today - (back % 7 or 7) if which < 0 else self.today + (-back % 7 or 7)
-            return self._time(_span(checked(day), "day"), relative=True)
+            return self._time(_span(checked(day), "day"))
         if thing in MONTHS or thing in SEASONS:
             month, unit = (MONTHS[thing], "month") if thing in MONTHS else (SEASONS[thing], "season")
             before = self.today if which >= 0 else max(1, floor_to(self.today, "month") - 1)
             past, ahead = nearest(month, 1, before, unit)
             span = past if which <= 0 else ahead
-            return self._time(span, ahead if which == 0 else span, relative=which != 0)
+            return self._time(span, ahead if which == 0 else span)
         return self._relative_unit(thing, which)
 
     def _relative_unit(self, unit: str, which: int) -> Time | None:
@@ -297,17 +275,17 @@ class _Expression:
             saturday = floor_to(self.today, "week") + 5
             offset = -7 if which < 0 else 7 if which > 0 and saturday <= self.today else 0
             day = checked(saturday + offset)
-            return self._time(None if day is None else DaySpan(day, checked(day + 2), "day"), relative=True)
+            return self._time(None if day is None else DaySpan(day, checked(day + 2), "day"))
         if unit == "day":  # "my last day", "the next day": not from today
             return None
         if unit in MS_PER:
             return self._fixed("at")
         unit = "day" if unit == "night" else unit
-        return self._time(_span(shift(floor_to(self.today, unit), unit, which), unit), relative=True)
+        return self._time(_span(shift(floor_to(self.today, unit), unit, which), unit))
 
     def _day(self) -> Time | None:
         day = checked(self.today + _DAY_OFFSETS.get(self.words, 0))
-        return self._time(_span(day, "day"), relative=True)
+        return self._time(_span(day, "day"))
 
     def _month(self) -> Time | None:
         word = self.match[0].split(" ")[-1]
@@ -322,9 +300,6 @@ class _Expression:
         back = ((self.today - 1) % 7 - WEEKDAYS[word]) % 7
         past, ahead = checked(self.today - (back or 7)), checked(self.today + (-back % 7))
         return self._time(_span(past, "day"), _span(ahead, "day"))
-
-    def _decade(self) -> Time | None:
-        return self._time(_span(make_day(self.numbers[0]), "decade"))
 
     def _year(self) -> Time | None:
         year, end = self.numbers[0], self.match.end()

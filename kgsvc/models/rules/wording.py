@@ -1,15 +1,14 @@
-"""Claims in other words: in the third person, and as their speaker corrects them."""
+"""Claims in other words: in the third person, and with the date that their speaker meant."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from kgsvc.domain.model.graph import Polarity
-from kgsvc.models.rules.claims import Found
+from kgsvc.models.rules.claims import FoundClause
 from kgsvc.models.rules.english import FORMS, third_person
-from kgsvc.models.rules.marking import Line
-from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
+from kgsvc.models.rules.marking import MarkedLine
+from kgsvc.models.rules.scene import Scene, Told
 from kgsvc.models.rules.text import word_set
 from kgsvc.models.rules.times import find_times
 
@@ -20,7 +19,7 @@ _BARE = word_set("do am 'm have 've are 're were")
 _SHOWN = {"'m": "is", "am": "is", "have": "has", "'ve": "has", "do": "does", "'ll": "will", "'re": "is"}
 
 
-def restated(line: Line, each: Found, scene: Scene) -> str:
+def restated(line: MarkedLine, each: FoundClause, scene: Scene) -> str:
     """The clause in the third person, where only its subject need change for that; else ""."""
     marks = line.text.split(" ")
     first, after = each.first, each.after
@@ -38,7 +37,9 @@ def restated(line: Line, each: Found, scene: Scene) -> str:
     return _with_subject(line, each, scene, marks, (first, after))
 
 
-def _with_subject(line: Line, each: Found, scene: Scene, marks: list[str], extent: tuple[int, int]) -> str:
+def _with_subject(
+    line: MarkedLine, each: FoundClause, scene: Scene, marks: list[str], extent: tuple[int, int]
+) -> str:
     (at, behind), (first, after) = each.subject, extent
     subject = marks[at:behind]
     rest = line.words(behind, after)
@@ -68,7 +69,7 @@ def _goes_on(marks: list[str], at: int) -> bool:
     return form is not None and form.base and not form.past
 
 
-def _third_person(line: Line, name: str, marks: list[str], behind: int, after: int) -> str:
+def _third_person(line: MarkedLine, name: str, marks: list[str], behind: int, after: int) -> str:
     at = behind
     while at < after and (
         marks[at].endswith("ly") or marks[at] in ("now", "also", "still", "just", "no", "longer")
@@ -88,64 +89,20 @@ def _third_person(line: Line, name: str, marks: list[str], behind: int, after: i
     return f"{name} {middle + ' ' if middle else ''}{verb}{tail}"
 
 
-# "sorry, not Graz, Linz" takes back what the same speaker claimed of the one right before, and says it of the
-# other; "wait, I meant Tuesday" gives a value its other date. Only where one claim can be meant.
-_CUE = r"^(?:(?:oh|ah|oops|sorry|wait|no|correction|actually|hang on|my mistake|scratch that|[,:.!-]) )+"
-_SMALL = r"(?:(?:it|that|'s|is|was|the|in|at|to|on|for|with|make|I|meant|mean|said|but|,) )*"
-_PAIRS = (
-    re.compile(rf"{_CUE}{_SMALL}not {_SMALL}(?P<old>N\d+) {_SMALL}(?P<new>N\d+)(?= [.,;!-]|$)"),
-    re.compile(rf"{_CUE}{_SMALL}(?P<new>N\d+) , {_SMALL}not {_SMALL}(?P<old>N\d+)(?= [.,;!-]|$)"),
-)
-_MEANT = re.compile(rf"(?:{_CUE}|^)I meant {_SMALL}(?P<new>[NT]\d+)(?= [.,;!-]|$)")
+# "wait, I meant 9 July" gives what the same speaker told right before its other date, if that was one value.
+_CUE = r"(?:(?:oh|ah|oops|sorry|wait|no|correction|actually|hang on|my mistake|scratch that|[,:.!-]) )*"
+_MEANT = re.compile(rf"{_CUE}I meant (?:(?:it|that|'s|is|was|on) )*(?P<new>T\d+)(?= [.,;!-]|$)")
 
 
-def is_correction(line: Line) -> bool:
-    """Whether a sentence corrects something said before."""
-    return any(pattern.match(line.text) for pattern in (*_PAIRS, _MEANT))
-
-
-def corrected(line: Line, scene: Scene, told: Sequence[Told]) -> Iterator[Told]:
-    """What is taken back and what holds instead, given what the speaker claimed right before."""
-    pair = next((match for pattern in _PAIRS if (match := pattern.match(line.text))), None)
+def redated(line: MarkedLine, scene: Scene, before: Callable[[], Sequence[Told]]) -> Iterator[Told]:
+    """The value with its other date, where a sentence gives one; `before` tells what was claimed."""
     meant = _MEANT.match(line.text)
-    held = [each for each in told if each[0].polarity is Polarity.ASSERTS]
-    if pair is not None:
-        old, new = line.name(pair["old"]), line.name(pair["new"])
-        found = [each for each in held if old is not None and each[0].target.name == old.name]
-    elif meant is not None and meant["new"][0] == "N":
-        old, new = None, line.name(meant["new"])
-        found = [each for each in held if each[0].target is not each[0].source]
-    else:
-        yield from _another_date(line, scene, held, meant)
+    told = before() if meant is not None else ()
+    if meant is None or len(told) != 1 or not told[0][0].relation.startswith("HAS_"):
         return
-    if len({id(each[0].target) for each in found}) == 1 and new is not None:
-        for draft, words in found:
-            yield from _instead(scene, draft, words, new)
-
-
-def _instead(scene: Scene, draft: Drafted, words: str, new: NodeDraft) -> Iterator[Told]:
-    source = scene.node(draft.source.name, draft.source.type)
-    target = scene.node(draft.target.name, draft.target.type)
-    if source is None or target is None or new in (source, target) or draft.target.name not in words:
-        return
-    new.specify(draft.target.type)
-    yield (
-        draft._replace(source=source, target=target, polarity=Polarity.DENIES, valid_ms=None),
-        f"Not so: {words}",
-    )
-    yield draft._replace(source=source, target=new), words.replace(draft.target.name, new.name)
-
-
-def _another_date(
-    line: Line, scene: Scene, held: Sequence[Told], meant: re.Match[str] | None
-) -> Iterator[Told]:
-    values = [each for each in held if each[0].relation.startswith("HAS_")]
-    if meant is None or len(held) != 1 or len(values) != 1:
-        return
-    draft, words = values[0]
+    draft, words = told[0]
     source, target = (scene.node(each.name, each.type) for each in (draft.source, draft.target))
-    dates = find_times(words, scene.reference_ms)
-    time = line.time(meant["new"])
+    dates, time = find_times(words, scene.reference_ms), line.time(meant["new"])
     if len(dates) == 1 and source is not None and target is not None:
         said = line.sentence[time.start : time.end].removeprefix("on ")
         was = words[dates[0].start : dates[0].end]

@@ -18,7 +18,7 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
 from kgsvc.domain.names.meanings import UNSPECIFIC
 from kgsvc.domain.text import tokens
-from kgsvc.search.context.lines import END_CHARS, MARK, Line, Talk, told
+from kgsvc.search.context.lines import END_CHARS, MARK, ContextLine, Talk, told
 from kgsvc.search.context.passages import ranked, taken_apart
 from kgsvc.search.query import FUNCTION_WORDS, Term
 
@@ -53,7 +53,7 @@ class Material:
 class _Section:
     """Lines under a heading, and which of them are taken."""
 
-    def __init__(self, heading: str, lines: Iterable[Line], mark_chars: int) -> None:
+    def __init__(self, heading: str, lines: Iterable[ContextLine], mark_chars: int) -> None:
         self._heading = heading
         self._lines = _each_once(lines)
         self._around_chars = mark_chars + END_CHARS
@@ -75,15 +75,15 @@ class _Section:
         """Whether nothing is left out."""
         return len(self._taken) == len(self._lines)
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ContextLine]:
         """The lines that were taken, in their order, under the heading."""
         taken = [self._lines[at] for at in sorted(self._taken)]
-        return [Line(self._heading), *taken] if taken else []
+        return [ContextLine(self._heading), *taken] if taken else []
 
 
-def _each_once(lines: Iterable[Line]) -> list[Line]:
+def _each_once(lines: Iterable[ContextLine]) -> list[ContextLine]:
     """Of lines with one text the first."""
-    by_text: dict[str, Line] = {}
+    by_text: dict[str, ContextLine] = {}
     for line in lines:
         by_text.setdefault(line.text, line)
     return list(by_text.values())
@@ -94,7 +94,7 @@ def composed(material: Material, chars: int) -> str:
     return told(composed_lines(material, chars))
 
 
-def composed_lines(material: Material, chars: int, mark_chars: int = len(MARK)) -> list[Line]:
+def composed_lines(material: Material, chars: int, mark_chars: int = len(MARK)) -> list[ContextLine]:
     """The lines of `composed`, where before each one that is no heading stand `mark_chars` characters."""
     read = [taken_apart(each) for each in _read(material.episodes, _LOOKED_AT * chars)]
     choices = ranked(read, material.terms)
@@ -136,7 +136,7 @@ def _sections(material: Material, said: Said, mark_chars: int) -> tuple[_Section
     )
 
 
-def _joined(talk: Talk, sections: Iterable[_Section], left: int) -> list[Line]:
+def _joined(talk: Talk, sections: Iterable[_Section], left: int) -> list[ContextLine]:
     """All that was taken, and of the sections what still fits into `left`."""
     lines = talk.lines()
     for section in sections:
@@ -157,13 +157,13 @@ def _read(episodes: Iterable[Episode], chars: int) -> Iterator[Episode]:
 # -- facts ---------------------------------------------------------------------------------------------
 
 
-def _facts(material: Material, said: Said) -> Iterator[Line]:
+def _facts(material: Material, said: Said) -> Iterator[ContextLine]:
     """What the passages do not say already. What ends in a question tells nothing."""
     for each in material.facts:
         fact = as_known_at(each, material.known_at_ms)
         if not _told(fact, said) and not fact.fact.rstrip().endswith(_QUESTION_MARKS):
             text = f"{_words_of(fact)} ({_validity(fact, fact.invalid_ms)}{_withdrawn(fact)})"
-            yield Line(text, fact)
+            yield ContextLine(text, fact)
 
 
 def _told(fact: Fact, said: Said) -> bool:
@@ -206,7 +206,7 @@ def _since(start_ms: int, end_ms: int | None) -> str:
 # -- entities ------------------------------------------------------------------------------------------
 
 
-def _entities(material: Material, said: Sequence[Collection[str]]) -> Iterator[Line]:
+def _entities(material: Material, said: Sequence[Collection[str]]) -> Iterator[ContextLine]:
     """Entities that were asked for, and those that the question names, with what is told nowhere else."""
     asked = {term.text for term in material.terms}
     for entity in material.entities:
@@ -222,14 +222,14 @@ def _news(summary: str, said: Sequence[Collection[str]]) -> str:
     return " ".join(each for each in sentences if each and not _covered(_words(each), said))
 
 
-def _entity(entity: Entity, summary: str) -> Line:
+def _entity(entity: Entity, summary: str) -> ContextLine:
     types = [label for label in entity.labels if label not in UNSPECIFIC]
     name = f"{entity.name} ({', '.join(types)})" if types else entity.name
-    return Line(_named(name, summary), entity)
+    return ContextLine(_named(name, summary), entity)
 
 
-def _community(community: Community) -> Line:
-    return Line(_named(community.name, community.summary), community)
+def _community(community: Community) -> ContextLine:
+    return ContextLine(_named(community.name, community.summary), community)
 
 
 def _named(name: str, summary: str) -> str:

@@ -11,7 +11,7 @@ from itertools import count
 
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact
-from kgsvc.search.context.passages import Choice, Told
+from kgsvc.search.context.passages import Choice, SpokenEpisode
 
 Thing = Fact | Episode | Entity | Community
 MARK = "- "  # before what is told
@@ -20,25 +20,25 @@ END_CHARS = len("\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ContextLine:
     """One line. Of a heading `of` is None."""
 
     text: str
     of: Thing | None = None
 
 
-def told(lines: Sequence[Line]) -> str:
+def told(lines: Sequence[ContextLine]) -> str:
     """The lines as a text for people and for models that cite nothing."""
     return "\n".join(line.text if line.of is None else f"{MARK}{line.text}" for line in lines)
 
 
-def numbered(lines: Sequence[Line]) -> list[str]:
+def numbered(lines: Sequence[ContextLine]) -> list[str]:
     """The lines with the handles by which they are cited: "[1] ...", "[2] ..."."""
     handles = count(1)
     return [line.text if line.of is None else f"[{next(handles)}] {line.text}" for line in lines]
 
 
-def citable(lines: Sequence[Line]) -> list[Line]:
+def citable(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """What is told, in the order of the handles: the first one has the handle 1."""
     return [line for line in lines if line.of is not None]
 
@@ -56,7 +56,7 @@ class Talk:
     """What was said, as far as it was taken. Episodes come best first; before each stands a mark of so many
     characters."""
 
-    def __init__(self, told: Sequence[Told], mark_chars: int = len(MARK)) -> None:
+    def __init__(self, told: Sequence[SpokenEpisode], mark_chars: int = len(MARK)) -> None:
         self._told = told
         self._around_chars = mark_chars + END_CHARS
         self._taken: dict[int, list[int]] = {}  # passages by the episode's place, ascending
@@ -84,16 +84,16 @@ class Talk:
         keys = ((each.episode.uuid, each.episode.group_id) for each in self._told)
         return {key: self._text(at) for at, key in enumerate(keys) if at in self._taken}
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ContextLine]:
         """What was taken, under its headings."""
-        lines: list[Line] = []
+        lines: list[ContextLine] = []
         before = None
         for place in self._order:
             if _anew(before, place):
-                lines.append(Line(_heading(place)))
-            lines.append(Line(self._text(place[3]), self._told[place[3]].episode))
+                lines.append(ContextLine(_heading(place)))
+            lines.append(ContextLine(self._text(place[3]), self._told[place[3]].episode))
             before = place
-        return [Line(HEADING), *lines] if lines else []
+        return [ContextLine(HEADING), *lines] if lines else []
 
     def _cost(self, choice: Choice) -> int:
         known = self._taken.get(choice.episode)

@@ -14,7 +14,7 @@ from kgsvc.runtime import RESULT_BYTES, offload
 from kgsvc.search.context.composing import Material
 from kgsvc.search.filters import Filters, Span
 from kgsvc.search.index.episodes import FoundEpisode, unpack_episode, unpacked_bytes
-from kgsvc.search.index.group import Group
+from kgsvc.search.index.group import SearchedGroup
 from kgsvc.search.index.nodes import FoundEntity, unpack_entity
 from kgsvc.search.index.text_index import TextIndex
 from kgsvc.search.index.topk import Key
@@ -29,7 +29,9 @@ _FEWEST = 20  # episodes that are looked for
 T = TypeVar("T")
 Packed = dict[Key, bytes | memoryview]  # display fields
 Read = tuple[list[bytes | memoryview], list[bytes | memoryview]]
-Use = Callable[[Callable[[list[Group]], Read]], Awaitable[Read]]  # runs something on the groups of a search
+Use = Callable[
+    [Callable[[list[SearchedGroup]], Read]], Awaitable[Read]
+]  # runs something on the groups of a search
 
 
 def past_of(question: str, filters: Filters, now_ms: int) -> Filters | None:
@@ -117,10 +119,10 @@ def _known(episode: Episode, known_at_ms: int | None) -> bool:
     return known_at_ms is None or episode.created_ms <= known_at_ms
 
 
-def _reader(ends: Sequence[Key], sources: Sequence[Key]) -> Callable[[list[Group]], Read]:
+def _reader(ends: Sequence[Key], sources: Sequence[Key]) -> Callable[[list[SearchedGroup]], Read]:
     """Reads entities and episodes, packed, in their order; what is gone is absent."""
 
-    def read(groups: list[Group]) -> Read:
+    def read(groups: list[SearchedGroup]) -> Read:
         nodes: Packed = {}
         bodies: Packed = {}
         for group in groups:

@@ -29,7 +29,7 @@ _SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SpokenEpisode:
     """An episode taken apart, as it was said but for line breaks, which are spaces."""
 
     episode: Episode
@@ -56,7 +56,7 @@ class Choice:
     passage: int
 
 
-def taken_apart(episode: Episode) -> Told:
+def taken_apart(episode: Episode) -> SpokenEpisode:
     """The passages of an episode."""
     body, speaker = episode.body, ""
     if episode.source is Source.MESSAGE and episode.role_type is not None:
@@ -64,7 +64,7 @@ def taken_apart(episode: Episode) -> Told:
         if body.startswith(role):
             speaker, body = _speaker(episode), body[len(role) :]
     whole = len(body) <= WHOLE_CHARS
-    return Told(episode, _line(speaker), (_line(body),) if whole else tuple(_passages(body)))
+    return SpokenEpisode(episode, _line(speaker), (_line(body),) if whole else tuple(_passages(body)))
 
 
 def _speaker(episode: Episode) -> str:
@@ -73,7 +73,7 @@ def _speaker(episode: Episode) -> str:
     return f"{episode.role or 'user'}{kind}:"
 
 
-def ranked(told: Sequence[Told], terms: Sequence[Term]) -> list[Choice]:
+def ranked(told: Sequence[SpokenEpisode], terms: Sequence[Term]) -> list[Choice]:
     """All passages, the best first. Episodes come best first."""
     scores = iter(_scores([passage for each in told for passage in each.passages], terms))
     choices: list[tuple[float, int, int]] = []

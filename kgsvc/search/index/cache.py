@@ -7,14 +7,14 @@ import logging
 import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_ROWS, offload
 from kgsvc.search.index.feed import Pages, cost_of, in_time, rows_of
-from kgsvc.search.index.group import Group, GroupTexts, Part, SharedGroup
+from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup
 from kgsvc.search.index.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import SearchStore
@@ -33,8 +33,12 @@ LOADED_AT_ONCE = 500  # facts of a group that is loaded while its caller waits: 
 _NOT_READY = "the group's search index was not ready in time"
 
 
+class SpaceChanged(StoreUnavailable):
+    """A group went over to the vectors of another embedder while it was read: ask again."""
+
+
 class IndexCache:
-    """LRU of groups in the embedding space given (dimension 0: no vectors).
+    """LRU of groups, each in its embedding space (dimension 0: no vectors).
 
     Bounded by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
     """
@@ -47,17 +51,22 @@ class IndexCache:
         dimension: int,
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
         kept: KeptGroups | None = None,
+        dimension_of: Callable[[str], int] | None = None,
     ) -> None:
-        """`rest` waits for so many seconds. `kept`: where groups are kept in files."""
+        """`space` and `dimension`: of groups of which no other is said; `dimension_of`: of others. `rest`
+        waits for so many seconds. `kept`: where groups are kept in files."""
         self._store = store
         self._settings = settings
         self._space = space
         self._dimension = dimension
+        self._dimension_of = dimension_of or (lambda other: dimension if other == space else 0)
         self._entries: OrderedDict[str, SharedGroup] = OrderedDict()
         self._nbytes = 0
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
-        self._begun: dict[tuple[str, tuple[Part, ...]], asyncio.Task[bool]] = {}  # looks whether one is small
+        self._begun: dict[
+            tuple[str, tuple[LazyPart, ...]], asyncio.Task[bool]
+        ] = {}  # looks whether one is small
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
         self._too_large: set[str] = set()  # groups that the bound does not allow
         self._asked = 0  # searches so far
@@ -79,9 +88,9 @@ class IndexCache:
     async def use(
         self,
         heads: Sequence[GroupHead],
-        work: Callable[[list[Group]], T],
+        work: Callable[[list[SearchedGroup]], T],
         heavy: bool = False,
-        parts: Collection[Part] = (Part.FACTS,),
+        parts: Collection[LazyPart] = (LazyPart.FACTS,),
     ) -> T:
         """Run `work` on groups (sorted by id) of which these parts were brought up to their heads first; in a
         thread if they are big, or `heavy`.
@@ -90,7 +99,7 @@ class IndexCache:
         away leaves loading and ranking to finish behind it: nobody else may touch the groups before.
         """
         self._asked += 1
-        entries = [self._entry(head.group_id) for head in heads]
+        entries = [self._entry(head) for head in heads]
         pairs = list(zip(entries, heads, strict=True))
         if _cost(entries, parts, heavy) <= 1 and all(
             not entry.lock.locked() and entry.covers(head, parts) for entry, head in pairs
@@ -106,7 +115,7 @@ class IndexCache:
             except TimeoutError as error:
                 raise StoreUnavailable(_NOT_READY) from error
 
-    def holds(self, group_id: str, parts: Collection[Part] = (Part.FACTS,)) -> bool:
+    def holds(self, group_id: str, parts: Collection[LazyPart] = (LazyPart.FACTS,)) -> bool:
         """Whether these parts of a group are in memory whole, if perhaps not up to date."""
         entry = self._entries.get(group_id)
         return entry is not None and all(map(entry.ready, parts))
@@ -114,10 +123,12 @@ class IndexCache:
     def texts(self, head: GroupHead) -> GroupTexts | None:
         """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
         entry = self._entries.get(head.group_id)
-        here = entry is not None and not entry.lock.locked() and entry.covers(head, (Part.TEXTS,))
+        here = entry is not None and not entry.lock.locked() and entry.covers(head, (LazyPart.TEXTS,))
         return entry.group.texts if entry is not None and here else None
 
-    def load_behind(self, head: GroupHead, facts: int, parts: Collection[Part] = (Part.FACTS,)) -> None:
+    def load_behind(
+        self, head: GroupHead, facts: int, parts: Collection[LazyPart] = (LazyPart.FACTS,)
+    ) -> None:
         """Begin to load a group of so many facts while nobody waits for it, if the bound allows it: in small
         pages, with rests while others search. The next call tries again if it fails."""
         self._asked += 1
@@ -127,27 +138,29 @@ class IndexCache:
             return
         if group_id in self._loaders or len(self._loaders) >= _LOADERS:
             return
-        entry = self._entry(group_id)
+        entry = self._entry(head)
         if entry.lock.locked():  # by a caller who waits for it
             return
         task = asyncio.create_task(self._load(entry, [part for part in parts if not entry.ready(part)], head))
         self._loaders[group_id] = task
         task.add_done_callback(lambda done: self._loaded(group_id, done))
 
-    async def begin(self, group_id: str, parts: Collection[Part]) -> bool:
+    async def begin(self, group_id: str, parts: Collection[LazyPart], head: GroupHead | None = None) -> bool:
         """Whether these parts of a group are in memory, or will be as soon as they are used: the group is
         small, or files hold it but for a page of changes, or there is none. What was read to tell it stays
-        for who loads the group. Raises StoreUnavailable."""
+        for who loads the group. `head`: of the group, if it was read already. Raises StoreUnavailable."""
+        if head is not None:
+            self._agree(head)
         if self.holds(group_id, parts):
             return True
         if group_id in self._loaders or group_id in self._too_large:
             return False
         if self._settings.index_bytes < _ENTRY_BYTES:  # nothing is held
             return False
-        head = (await self._heads(group_id)).get(group_id)
+        head = head or (await self._heads(group_id)).get(group_id)
         if head is None:
             return True
-        key, entry = (group_id, tuple(parts)), self._entry(group_id)
+        key, entry = (group_id, tuple(parts)), self._entry(head)
         if key not in self._begun:
             if entry.lock.locked():  # by who waits for all of it: that may take long
                 return False
@@ -161,35 +174,36 @@ class IndexCache:
         except TimeoutError as error:
             raise StoreUnavailable(_NOT_READY) from error
 
-    async def _begin(self, entry: SharedGroup, head: GroupHead, parts: Collection[Part]) -> bool:
+    async def _begin(self, entry: SharedGroup, head: GroupHead, parts: Collection[LazyPart]) -> bool:
         try:
             with _awaited([entry]):
                 async with entry.lock, self._pages(ahead=False) as pages:
                     for part in parts:
                         if await self._look(entry, part):
                             await self._page(entry, part, head, pages)
-                        elif part is Part.FACTS and not entry.group.facts.rev:
+                        elif part is LazyPart.FACTS and not entry.group.facts.rev:
                             await self._page(entry, part, head, pages, LOADED_AT_ONCE)
         finally:
             self._account(entry)
-        small = entry.ready(Part.FACTS) and len(entry.group.facts) <= LOADED_AT_ONCE
+        small = entry.ready(LazyPart.FACTS) and len(entry.group.facts) <= LOADED_AT_ONCE
         return small or all(map(entry.ready, parts))
 
-    async def wait(self, head: GroupHead, parts: Collection[Part]) -> None:
+    async def wait(self, head: GroupHead, parts: Collection[LazyPart]) -> None:
         """Wait until parts of a group are loaded, page by page: who needs less is answered meanwhile. Raises
         StoreUnavailable when it takes longer than settings.search_timeout_s."""
+        self._agree(head)
         if self.holds(head.group_id, parts):
             return
         self.load_behind(head, 0, parts)
         loader = self._loaders.get(head.group_id)
         if loader is None:  # too many are loaded; `use` does it
             return
-        with _awaited([self._entry(head.group_id)]):
+        with _awaited([self._entry(head)]):
             done, _ = await asyncio.wait([loader], timeout=self._settings.search_timeout_s)
         if not done:
             raise StoreUnavailable(_NOT_READY)
 
-    async def _look(self, entry: SharedGroup, part: Part) -> bool:
+    async def _look(self, entry: SharedGroup, part: LazyPart) -> bool:
         """Begin with what a file holds of a part that is empty; whether there is one."""
         if self._kept is None or part in entry.looked:
             return False
@@ -198,7 +212,7 @@ class IndexCache:
         fits = 0 < await self._kept.nbytes(group_id, [part]) <= self._settings.index_bytes
         held = None
         if fits and entry.group.part(part).rev == 0:
-            held = await self._kept.read(group_id, part)
+            held = await self._kept.read(group_id, part, entry.group.space)
         if held is not None:
             entry.group.replace(held)
         return held is not None
@@ -214,8 +228,12 @@ class IndexCache:
         if self._keeper is not None:
             await self._keeper.settled()
 
-    async def _load(self, entry: SharedGroup, parts: Sequence[Part], head: GroupHead) -> None:
+    async def _load(self, entry: SharedGroup, parts: Sequence[LazyPart], head: GroupHead) -> None:
         """Page by page, so that what is there already can be searched between two of them."""
+        with suppress(SpaceChanged):
+            await self._load_parts(entry, parts, head)
+
+    async def _load_parts(self, entry: SharedGroup, parts: Sequence[LazyPart], head: GroupHead) -> None:
         async with self._pages() as pages:
             for part in parts:
                 async with entry.lock:
@@ -285,10 +303,19 @@ class IndexCache:
             self._unloadable.add(group_id)
             _log.warning("a group's facts could not be loaded in the background: %s", type(error).__name__)
 
-    def _entry(self, group_id: str) -> SharedGroup:
+    def _agree(self, head: GroupHead) -> None:
+        """Drop a group that is in memory with vectors of another space than it has now. Who uses it still
+        ends with what it has."""
+        entry = self._entries.get(head.group_id)
+        if entry is not None and entry.group.space != (head.space or self._space):
+            self._drop(head.group_id)
+
+    def _entry(self, head: GroupHead) -> SharedGroup:
+        self._agree(head)
+        group_id, space = head.group_id, head.space or self._space
         entry = self._entries.get(group_id)
         if entry is None:
-            group = Group(group_id, self._space, self._dimension)
+            group = SearchedGroup(group_id, space, self._dimension_of(space))
             entry = self._entries[group_id] = SharedGroup(group, _ENTRY_BYTES)
             self._nbytes += entry.nbytes
             self._make_room(group_id)
@@ -298,9 +325,9 @@ class IndexCache:
     async def _run(
         self,
         pairs: Sequence[tuple[SharedGroup, GroupHead]],
-        work: Callable[[list[Group]], T],
+        work: Callable[[list[SearchedGroup]], T],
         heavy: bool,
-        parts: Collection[Part],
+        parts: Collection[LazyPart],
     ) -> T:
         entries = [entry for entry, _ in pairs]
         async with AsyncExitStack() as locks:
@@ -312,7 +339,7 @@ class IndexCache:
                     raise failed
             return await offload(_cost(entries, parts, heavy), work, [entry.group for entry in entries])
 
-    async def _refresh(self, entry: SharedGroup, head: GroupHead, parts: Collection[Part]) -> None:
+    async def _refresh(self, entry: SharedGroup, head: GroupHead, parts: Collection[LazyPart]) -> None:
         """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
         if entry.covers(head, parts):
             return
@@ -329,7 +356,7 @@ class IndexCache:
         return Pages(self._store, self._settings.store_timeout_s, ahead=ahead)
 
     async def _page(
-        self, entry: SharedGroup, part: Part, head: GroupHead, pages: Pages, limit: int = 0
+        self, entry: SharedGroup, part: LazyPart, head: GroupHead, pages: Pages, limit: int = 0
     ) -> bool:
         """Read and apply a page of changes of a part, unless it covers `head`; whether there may be more.
         0: as large as suits who waits."""
@@ -339,7 +366,11 @@ class IndexCache:
             most = self._settings.load_page
             limit = limit or (most if entry.awaited else min(most, _BEHIND_PAGE))
             changes = await pages.after(held, limit, head)
-            if (held.rev or len(held)) and changes.head.epoch != held.epoch:
+            anew = bool(held.rev or len(held)) and changes.head.epoch != held.epoch
+            if not anew and (changes.head.space or self._space) != group.space:
+                self._agree(changes.head)
+                raise SpaceChanged("the group has just gone over to another embedder")
+            if anew:
                 group.empty(part)
                 entry.complete.discard(part)
                 return True
@@ -352,7 +383,7 @@ class IndexCache:
             self._keeper.keep_if_due(entry, part)
         return False
 
-    async def _caught_up(self, entry: SharedGroup, part: Part) -> bool:
+    async def _caught_up(self, entry: SharedGroup, part: LazyPart) -> bool:
         """Bring a part up to what the store has now; False: the store does not know the group."""
         group_id = entry.group.group_id
         heads = await self._heads(group_id)
@@ -402,7 +433,7 @@ def rest_s(page_s: float) -> float:
     return min(_REST * page_s, _LONGEST_REST_S)
 
 
-def _cost(entries: Iterable[SharedGroup], parts: Collection[Part], heavy: bool) -> float:
+def _cost(entries: Iterable[SharedGroup], parts: Collection[LazyPart], heavy: bool) -> float:
     """Of work on parts of groups, see `offload`."""
     if heavy:
         return math.inf

@@ -14,11 +14,11 @@ from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.search.filters import Filters
 from kgsvc.search.index.arrays import Arrays, Column, Frozen, named, part_of, room_for, united, unpickled
 from kgsvc.search.index.fact_columns import within
-from kgsvc.search.index.links import Links
+from kgsvc.search.index.links import NameLinks
 from kgsvc.search.index.nodes import DatedIndex
 from kgsvc.search.index.text_index import Mask, mask_of
 from kgsvc.search.index.topk import Ranked
-from kgsvc.search.index.turns import Floats, Turns, turns_of
+from kgsvc.search.index.turns import Floats, MessageTurns, turns_of
 from kgsvc.search.index.vectors import Rows, VectorColumn
 from kgsvc.stores.search_protocol import IndexedEpisode
 
@@ -45,8 +45,8 @@ class EpisodeIndex(DatedIndex):
         self._reference = Column(np.int64)
         self._spoken = Column(np.bool_)
         self._of_document = Column(np.bool_)
-        self._turns: Turns | None = None  # of the episodes as they are; None: to be looked for anew
-        self._named = Links()  # the entities that an episode names
+        self._turns: MessageTurns | None = None  # of the episodes as they are; None: to be looked for anew
+        self._named = NameLinks()  # the entities that an episode names
 
     @property
     def nbytes(self) -> int:
@@ -167,7 +167,7 @@ class EpisodeIndex(DatedIndex):
         times: NDArray[np.int64] = self._reference.data[: self.rows]
         return times
 
-    def turns(self) -> Turns:
+    def turns(self) -> MessageTurns:
         """The conversations: messages by (reference time, uuid)."""
         if self._turns is None:
             rows = np.flatnonzero(self._spoken.data[: self.rows])

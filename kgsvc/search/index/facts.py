@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgsvc.domain.model.graph import Fact, FactKind, Polarity
 from kgsvc.search.index.arrays import Arrays, Frozen, named, part_of, united, unpickled
 from kgsvc.search.index.fact_columns import FactColumns
-from kgsvc.search.index.links import Links
+from kgsvc.search.index.links import NameLinks
 from kgsvc.search.index.postings import keyword_text
 from kgsvc.search.index.text_index import MANY, Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
@@ -60,7 +60,7 @@ class GroupIndex(TextIndex):
         self.epoch = 0
         self.rev = 0
         self.columns = FactColumns()
-        self.episodes = Links()  # that tell a fact
+        self.episodes = NameLinks()  # that tell a fact
 
     @property
     def nbytes(self) -> int:

@@ -80,7 +80,7 @@ def _seen(read: asyncio.Task[Any]) -> None:
         read.exception()  # everybody who waited may have gone
 
 
-class _Place(NamedTuple):
+class _FeedPlace(NamedTuple):
     """Up to where a part has what the store has."""
 
     part: type[Held]
@@ -89,11 +89,11 @@ class _Place(NamedTuple):
     uuid: str = ""
 
     @classmethod
-    def of(cls, held: Held) -> _Place:
+    def of(cls, held: Held) -> _FeedPlace:
         return cls(type(held), held.epoch, held.rev, held.uuid if isinstance(held, GroupTexts) else "")
 
     @classmethod
-    def behind(cls, page: Page) -> _Place:
+    def behind(cls, page: Page) -> _FeedPlace:
         if isinstance(page, Changes):
             return cls(GroupIndex, page.head.epoch, page.upto_rev)
         return cls(GroupTexts, page.head.epoch, page.upto_rev, page.upto_uuid)
@@ -108,7 +108,7 @@ class Pages:
         self._store = store
         self._reads_ahead = ahead
         self._timeout_s = timeout_s
-        self._ahead: tuple[_Place, asyncio.Task[Page]] | None = None
+        self._ahead: tuple[_FeedPlace, asyncio.Task[Page]] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -118,7 +118,7 @@ class Pages:
 
     async def after(self, held: Held, limit: int, head: GroupHead) -> Page:
         """The page that a part of a group needs next on its way to `head`. Raises StoreUnavailable."""
-        place = _Place.of(held)
+        place = _FeedPlace.of(held)
         if self._ahead is not None and self._ahead[0] != place:
             await self._drop()
         if self._ahead is None:
@@ -126,12 +126,12 @@ class Pages:
         else:
             page = await self._ahead[1]
             self._ahead = None
-        behind = _Place.behind(page)
+        behind = _FeedPlace.behind(page)
         if self._reads_ahead and page.more and (behind.epoch, behind.rev) < (head.epoch, head.rev):
             self._ahead = behind, asyncio.create_task(self._read(held.group_id, behind, limit))
         return page
 
-    async def _read(self, group_id: str, place: _Place, limit: int) -> Page:
+    async def _read(self, group_id: str, place: _FeedPlace, limit: int) -> Page:
         if place.part is GroupIndex:
             return await in_time(self._store.changes(group_id, place.rev, limit), self._timeout_s)
         texts = self._store.text_changes(group_id, place.rev, limit, after_uuid=place.uuid)

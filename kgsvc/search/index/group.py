@@ -20,6 +20,7 @@ class GroupTexts:
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         self.group_id = group_id
+        self.space = space
         self.epoch = 0
         self.rev = 0
         self.uuid = ""  # up to which it holds the revision after `rev` too
@@ -64,22 +65,22 @@ class GroupTexts:
         self.uuid = changes.upto_uuid
 
 
-class Part(StrEnum):
+class LazyPart(StrEnum):
     """What of a group is loaded by itself, when it is first asked for."""
 
     FACTS = "facts"
     TEXTS = "texts"
 
 
-WHOLE = (Part.FACTS, Part.TEXTS)
+WHOLE = (LazyPart.FACTS, LazyPart.TEXTS)
 
 
-class Group:
+class SearchedGroup:
     """All of a group that searches look at. Not safe for concurrent use: who shares it serialises that."""
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         self.group_id = group_id
-        self._space, self._dimension = space, dimension
+        self.space, self._dimension = space, dimension
         self.facts = GroupIndex(group_id, space, dimension)
         self.texts = GroupTexts(group_id, space, dimension)
 
@@ -91,11 +92,11 @@ class Group:
         """About the memory held, in bytes."""
         return self.facts.nbytes + self.texts.nbytes
 
-    def part(self, part: Part) -> GroupIndex | GroupTexts:
+    def part(self, part: LazyPart) -> GroupIndex | GroupTexts:
         """One of its parts."""
-        return self.facts if part is Part.FACTS else self.texts
+        return self.facts if part is LazyPart.FACTS else self.texts
 
-    def covers(self, part: Part, epoch: int, rev: int) -> bool:
+    def covers(self, part: LazyPart, epoch: int, rev: int) -> bool:
         """Whether a part holds at least what was there at a revision."""
         held = self.part(part)
         return (held.epoch, held.rev) >= (epoch, rev)
@@ -104,19 +105,19 @@ class Group:
         """Advance a part; if that fails the part is empty, never half of what it should be."""
         facts, texts = self.facts, self.texts
         if isinstance(changes, Changes):
-            self.empty(Part.FACTS)
+            self.empty(LazyPart.FACTS)
             facts.apply(changes)
         else:
-            self.empty(Part.TEXTS)
+            self.empty(LazyPart.TEXTS)
             texts.apply(changes)
         self.facts, self.texts = facts, texts
 
-    def empty(self, part: Part) -> None:
+    def empty(self, part: LazyPart) -> None:
         """Throw away a part."""
-        if part is Part.FACTS:
-            self.facts = GroupIndex(self.group_id, self._space, self._dimension)
+        if part is LazyPart.FACTS:
+            self.facts = GroupIndex(self.group_id, self.space, self._dimension)
         else:
-            self.texts = GroupTexts(self.group_id, self._space, self._dimension)
+            self.texts = GroupTexts(self.group_id, self.space, self._dimension)
 
     def replace(self, held: GroupIndex | GroupTexts) -> None:
         """Have this part."""
@@ -129,19 +130,21 @@ class Group:
 class SharedGroup:
     """A group that searches share. Holding `lock` is the right to change or read `group`."""
 
-    def __init__(self, group: Group, nbytes: int) -> None:
+    def __init__(self, group: SearchedGroup, nbytes: int) -> None:
         self.group = group
         self.lock = asyncio.Lock()
         self.nbytes = nbytes  # with which it is counted
-        self.complete: set[Part] = set()  # what was loaded to its end
-        self.looked: set[Part] = set()  # for which a file was looked
-        self.unkept: Counter[Part] = Counter()  # rows that changed since a part was last written to a file
+        self.complete: set[LazyPart] = set()  # what was loaded to its end
+        self.looked: set[LazyPart] = set()  # for which a file was looked
+        self.unkept: Counter[LazyPart] = (
+            Counter()
+        )  # rows that changed since a part was last written to a file
         self.awaited = 0  # callers who wait for it
 
-    def ready(self, part: Part) -> bool:
+    def ready(self, part: LazyPart) -> bool:
         """Whether a part needs no more than what changed since; one that failed is empty again."""
         return part in self.complete and self.group.part(part).rev > 0
 
-    def covers(self, head: GroupHead, parts: Collection[Part]) -> bool:
+    def covers(self, head: GroupHead, parts: Collection[LazyPart]) -> bool:
         """Whether these parts hold at least what `head` counts."""
         return all(self.group.covers(part, head.epoch, head.rev) for part in parts)

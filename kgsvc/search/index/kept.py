@@ -22,7 +22,7 @@ from kgsvc.runtime import INDEX_ROWS, offload
 from kgsvc.search.index.array_files import ArrayFiles, Stored, Writing, file_shape, row_bytes
 from kgsvc.search.index.arrays import Frozen, Live
 from kgsvc.search.index.facts import PACKED_FIELDS, GroupIndex
-from kgsvc.search.index.group import Group, GroupTexts, Part, SharedGroup
+from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup
 from kgsvc.stores.search_protocol import ProofStore
 
 _FORMAT = 4  # of what indexes freeze to; a file of another one is not read
@@ -37,34 +37,47 @@ Held = GroupIndex | GroupTexts
 
 
 class KeptGroups:
-    """Reads and writes parts of groups in one embedding space."""
+    """Reads and writes parts of groups, each in the embedding space of its group."""
 
-    def __init__(self, files: ArrayFiles, store: ProofStore, space: str, dimension: int) -> None:
+    def __init__(
+        self,
+        files: ArrayFiles,
+        store: ProofStore,
+        space: str,
+        dimension: int,
+        dimension_of: Callable[[str], int] | None = None,
+    ) -> None:
+        """`space` and `dimension`: of a group of which no other is said; `dimension_of`: of others."""
         self._files = files
         self._store = store
-        self._space, self._dimension = space, dimension
-        self._made = [_FORMAT, TOKENISER_VERSION, NORMALISER_VERSION, space, dimension, *PACKED_FIELDS]
+        self._space = space
+        self._dimension_of = dimension_of or (lambda other: dimension if other == space else 0)
         self._writing = ""  # the group that is being written
         self._dropped = False  # while it was
 
-    async def nbytes(self, group_id: str, parts: Collection[Part]) -> int:
+    async def nbytes(self, group_id: str, parts: Collection[LazyPart]) -> int:
         """How large the files of parts are, which may turn out to be of no use; 0: there are none."""
         folder = self._files.folder(group_id)
         return await asyncio.to_thread(self._files.nbytes, [folder / part for part in parts])
 
-    async def read(self, group_id: str, part: Part) -> Held | None:
+    def _made(self, space: str) -> list[Any]:
+        dimension = self._dimension_of(space)
+        return [_FORMAT, TOKENISER_VERSION, NORMALISER_VERSION, space, dimension, *PACKED_FIELDS]
+
+    async def read(self, group_id: str, part: LazyPart, space: str | None = None) -> Held | None:
         """A part as it was written; None: there is none that counts. Raises StoreUnavailable."""
+        space = self._space if space is None else space
         path = self._files.folder(group_id) / part
         stored = await asyncio.to_thread(self._files.read, path)
-        if stored is None or stored.notes["made"] != self._made:
+        if stored is None or stored.notes["made"] != self._made(space):
             return None
         if not await self._store.proven(group_id, stored.notes["proof"]):
             await asyncio.to_thread(_removed, path)
             return None
-        return await asyncio.to_thread(self._held, group_id, part, stored)
+        return await asyncio.to_thread(self._held, group_id, space, part, stored)
 
-    def _held(self, group_id: str, part: Part, stored: Stored) -> Held | None:
-        held = Group(group_id, self._space, self._dimension).part(part)
+    def _held(self, group_id: str, space: str, part: LazyPart, stored: Stored) -> Held | None:
+        held = SearchedGroup(group_id, space, self._dimension_of(space)).part(part)
         try:
             held.take(stored.arrays)
             held.epoch, held.rev = int(stored.notes["epoch"]), int(stored.notes["rev"])
@@ -81,7 +94,8 @@ class KeptGroups:
         if not await self._store.note_proof(GroupHead(held.group_id, held.rev, held.epoch), proof):
             return None
         notes = {
-            "made": self._made,
+            "made": self._made(held.space),
+            "space": held.space,
             "group_id": held.group_id,
             "proof": proof,
             "epoch": held.epoch,
@@ -90,7 +104,7 @@ class KeptGroups:
         return notes, await offload(len(held) / INDEX_ROWS, held.freeze)
 
     async def write(
-        self, notes: Mapping[str, Any], frozen: Frozen, part: Part, lock: asyncio.Lock
+        self, notes: Mapping[str, Any], frozen: Frozen, part: LazyPart, lock: asyncio.Lock
     ) -> Held | None:
         """Write a part and read it again, so that its memory is that of the file; None: it is not there.
         `lock` is held while a piece of what still changes is copied."""
@@ -109,7 +123,7 @@ class KeptGroups:
         stored = await asyncio.to_thread(self._files.read, path)
         if stored is None or stored.notes["proof"] != notes["proof"]:
             return None
-        return await asyncio.to_thread(self._held, group_id, part, stored)
+        return await asyncio.to_thread(self._held, group_id, notes["space"], part, stored)
 
     async def _written(self, writing: Writing, arrays: Mapping[str, Any], lock: asyncio.Lock) -> bool:
         try:
@@ -154,7 +168,7 @@ class Keeper:
     def __init__(
         self,
         kept: KeptGroups,
-        caught_up: Callable[[SharedGroup, Part], Awaitable[bool]],
+        caught_up: Callable[[SharedGroup, LazyPart], Awaitable[bool]],
         account: Callable[[SharedGroup], None],
     ) -> None:
         """`caught_up` brings a part up to what the store has now, under the group's lock; False: there is no
@@ -163,20 +177,20 @@ class Keeper:
         self._caught_up = caught_up
         self._account = account
         self._turn = asyncio.Lock()
-        self._tasks: dict[tuple[SharedGroup, Part], asyncio.Task[None]] = {}
+        self._tasks: dict[tuple[SharedGroup, LazyPart], asyncio.Task[None]] = {}
 
-    def keep_if_due(self, shared: SharedGroup, part: Part) -> None:
+    def keep_if_due(self, shared: SharedGroup, part: LazyPart) -> None:
         """Begin to write a part if enough of it has changed."""
         if shared.unkept[part] >= _due_rows(shared, part):
             self._begin(shared, part)
 
-    def _begin(self, shared: SharedGroup, part: Part) -> None:
+    def _begin(self, shared: SharedGroup, part: LazyPart) -> None:
         if (shared, part) not in self._tasks:
             task = asyncio.create_task(self._keep(shared, part))
             self._tasks[shared, part] = task
             task.add_done_callback(lambda done: self._ended(shared, part, done))
 
-    def _ended(self, shared: SharedGroup, part: Part, task: asyncio.Task[None]) -> None:
+    def _ended(self, shared: SharedGroup, part: LazyPart, task: asyncio.Task[None]) -> None:
         del self._tasks[shared, part]
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.critical("a search index could not be written to a file", exc_info=error)
@@ -201,7 +215,7 @@ class Keeper:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _keep(self, shared: SharedGroup, part: Part) -> None:
+    async def _keep(self, shared: SharedGroup, part: LazyPart) -> None:
         try:
             async with self._turn:
                 shared.unkept[part] = 0  # if it fails now, it is tried again after as many changes
@@ -217,7 +231,7 @@ class Keeper:
         except ServiceError as error:
             _log.warning("a search index was not kept in a file: %s", error)
 
-    async def _frozen(self, shared: SharedGroup, part: Part) -> tuple[Mapping[str, Any], Frozen] | None:
+    async def _frozen(self, shared: SharedGroup, part: LazyPart) -> tuple[Mapping[str, Any], Frozen] | None:
         """A part as it is when it is all that the group has; None: the group changes too fast, or is gone."""
         for _ in range(_TRIES):
             async with shared.lock:
@@ -237,7 +251,7 @@ def _removed(path: Path) -> None:
         _log.warning("a file of a search index cannot be removed: %s", error.strerror)
 
 
-def _due_rows(shared: SharedGroup, part: Part) -> int:
+def _due_rows(shared: SharedGroup, part: LazyPart) -> int:
     """After how many changed rows a part is written again."""
     return max(_UNKEPT_ROWS, len(shared.group.part(part)) // _UNKEPT_SHARE)
 

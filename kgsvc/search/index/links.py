@@ -13,7 +13,7 @@ from kgsvc.search.index.arrays import Arrays, Frozen, of_strings, strings
 _ROW_BYTES = 180  # measured: tuple of names, share of a name's set and of the name
 
 
-class Links:
+class NameLinks:
     """Names by row and rows by name.
 
     Rows that were read from a file lie in arrays (`_base`), until they change.

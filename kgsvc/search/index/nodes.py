@@ -15,7 +15,7 @@ from kgsvc.domain.names.namesakes import plain
 from kgsvc.search.filters import Filters
 from kgsvc.search.index.arrays import Arrays, Column, Frozen, named, part_of, united, unpickled
 from kgsvc.search.index.fact_columns import within
-from kgsvc.search.index.links import Links
+from kgsvc.search.index.links import NameLinks
 from kgsvc.search.index.text_index import Mask, TextIndex, mask_of
 from kgsvc.search.query import may_be_names
 from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity
@@ -107,8 +107,8 @@ class NodeIndex(DatedIndex):
 
     def __init__(self, group_id: str, space: str = "", dimension: int = 0) -> None:
         super().__init__(group_id, space, dimension)
-        self._labels = Links()
-        self._aliases = Links()  # of those that have any
+        self._labels = NameLinks()
+        self._aliases = NameLinks()  # of those that have any
 
     @property
     def nbytes(self) -> int:

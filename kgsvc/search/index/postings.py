@@ -15,7 +15,7 @@ from kgsvc.domain.model.graph import keyword_text
 from kgsvc.domain.text import is_cjk, prefix_word, term_word, tokens
 from kgsvc.search.index.arrays import Arrays, Frozen
 from kgsvc.search.index.word_blocks import COUNT_BITS as _COUNT_BITS
-from kgsvc.search.index.word_blocks import MAX_COUNT, Block, Packed, Rows, WordBlocks
+from kgsvc.search.index.word_blocks import MAX_COUNT, Packed, PostingBlock, Rows, WordBlocks
 
 __all__ = ["keyword_counts", "keyword_text"]
 
@@ -149,7 +149,7 @@ def _summed(packed: Packed) -> Packed:
     return words
 
 
-def _block_of(lists: Mapping[str, bytes]) -> Block | None:
+def _block_of(lists: Mapping[str, bytes]) -> PostingBlock | None:
     """Posting lists by the words of their terms, and of what CJK terms begin with."""
     by_word: dict[bytes, Packed] = {}
     begun: dict[str, list[Packed]] = {}
@@ -166,7 +166,7 @@ def _block_of(lists: Mapping[str, bytes]) -> Block | None:
     packed = np.concatenate(every)
     begins = np.cumsum([0, *map(len, every)]).astype(np.intp)
     rows = np.unique(packed >> _COUNT_BITS).astype(np.intp)
-    return Block(np.frombuffer(b"".join(order), "<u8"), begins, packed, rows)
+    return PostingBlock(np.frombuffer(b"".join(order), "<u8"), begins, packed, rows)
 
 
 def _is_bigram(term: str) -> bool:

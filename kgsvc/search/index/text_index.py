@@ -53,6 +53,11 @@ class TextIndex:
         self._length = Column(np.uint32)
         self._tie = Column(np.uint64)
 
+    @property
+    def space(self) -> str:
+        """Of its vectors."""
+        return self._space
+
     def __len__(self) -> int:
         return len(self._row_of)
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class MessageTurns:
     """The messages of a group in order, as rows, and which of them follow the one before without a pause.
 
     Episodes that are no messages are in no conversation: documents do not answer their neighbours.
@@ -86,7 +86,7 @@ def distinct(rows: Rows) -> Rows:
     return once
 
 
-def turns_of(rows: NDArray[np.intp], times_ms: NDArray[np.int64]) -> Turns:
+def turns_of(rows: NDArray[np.intp], times_ms: NDArray[np.int64]) -> MessageTurns:
     """The conversations of a group.
 
     `rows` are its messages by (reference time, uuid), `times_ms` their reference times.
@@ -95,4 +95,4 @@ def turns_of(rows: NDArray[np.intp], times_ms: NDArray[np.int64]) -> Turns:
     follows[1:] = np.diff(times_ms) <= PAUSE_MS
     place = np.full(int(rows.max(initial=-1)) + 1, -1, np.intp)
     place[rows] = np.arange(len(rows))
-    return Turns(rows, follows, place)
+    return MessageTurns(rows, follows, place)

@@ -27,7 +27,7 @@ _TIMES = 4  # a block is merged with those before it that are not that much larg
 
 
 @dataclass(slots=True)
-class Block:
+class PostingBlock:
     """Postings by word, both ascending; those of `keys[i]` begin at `begins[i]`."""
 
     keys: Words
@@ -37,7 +37,7 @@ class Block:
     gone: NDArray[np.bool_] | None = None  # which it says no more, by row; None: it says all
 
     @classmethod
-    def of(cls, words: Words, packed: Packed, rows: Rows) -> Block:
+    def of(cls, words: Words, packed: Packed, rows: Rows) -> PostingBlock:
         """Of postings by word and row."""
         heads = np.flatnonzero(_changed(words))
         return cls(words[heads], np.append(heads, len(words)), packed, rows)
@@ -75,7 +75,7 @@ class Block:
         return {"keys": self.keys, "begins": self.begins, "packed": self.packed, "rows": self.rows, **gone}
 
     @classmethod
-    def read(cls, arrays: Arrays) -> Block:
+    def read(cls, arrays: Arrays) -> PostingBlock:
         """From `arrays`."""
         return cls(arrays["keys"], arrays["begins"], arrays["packed"], arrays["rows"], arrays.get("gone"))
 
@@ -90,7 +90,7 @@ class WordBlocks:
     """Blocks of one index. A row is in one of them at most."""
 
     def __init__(self) -> None:
-        self._blocks: list[Block] = []
+        self._blocks: list[PostingBlock] = []
 
     def add(self, rows: Rows, texts: Sequence[bytes]) -> NDArray[np.int64]:
         """Enter the words of rows, none of which is here; how many terms each has."""
@@ -102,7 +102,7 @@ class WordBlocks:
         firsts = np.flatnonzero(_changed(ordered) | _changed(entered))
         counts = np.minimum(np.diff(np.append(firsts, len(ordered))), MAX_COUNT)
         packed = (entered[firsts] << COUNT_BITS | counts).astype(np.uint32)
-        self._append(Block.of(ordered[firsts], packed, np.sort(rows)))
+        self._append(PostingBlock.of(ordered[firsts], packed, np.sort(rows)))
         prefixes = np.bincount(np.repeat(np.arange(len(rows)), sizes), words & np.uint64(1), len(rows))
         return sizes - prefixes.astype(np.int64)
 
@@ -111,7 +111,7 @@ class WordBlocks:
         parts = (block.find(word) for block in self._blocks)
         return [found for found in parts if len(found)]
 
-    def freeze(self) -> Callable[[Block | None], Arrays]:
+    def freeze(self) -> Callable[[PostingBlock | None], Arrays]:
         """The arrays of the blocks as they are now, and of one more (kgsvc.search.index.arrays).
 
         A block says no more of rows that are gone.
@@ -120,7 +120,7 @@ class WordBlocks:
             replace(each, gone=None if each.gone is None else each.gone.copy()) for each in self._blocks
         ]
 
-        def arrays(more: Block | None) -> Arrays:
+        def arrays(more: PostingBlock | None) -> Arrays:
             every = enumerate(blocks if more is None else [*blocks, more])
             return {f"{at}.{name}": array for at, each in every for name, array in each.arrays().items()}
 
@@ -129,7 +129,7 @@ class WordBlocks:
     def take(self, arrays: Arrays) -> None:
         """What was frozen, in the place of what there is. Raises LookupError."""
         count = sum(name.endswith(".keys") for name in arrays)
-        self._blocks = [Block.read(part_of(arrays, str(at))) for at in range(count)]
+        self._blocks = [PostingBlock.read(part_of(arrays, str(at))) for at in range(count)]
 
     def drop(self, row: int) -> bool:
         """Take out a row; whether it was there."""
@@ -140,7 +140,7 @@ class WordBlocks:
         """Memory held."""
         return sum(block.nbytes for block in self._blocks)
 
-    def _append(self, block: Block) -> None:
+    def _append(self, block: PostingBlock) -> None:
         """As many of the last blocks as are too small beside what comes behind them become one."""
         size, first = len(block.packed), len(self._blocks)
         while first and len(self._blocks[first - 1].packed) < _TIMES * size:
@@ -149,14 +149,14 @@ class WordBlocks:
         self._blocks[first:] = [_merged([*self._blocks[first:], block])]
 
 
-def _merged(blocks: Sequence[Block]) -> Block:
+def _merged(blocks: Sequence[PostingBlock]) -> PostingBlock:
     if len(blocks) == 1:
         return blocks[0]
     words, packed, rows = map(np.concatenate, zip(*(block.postings() for block in blocks), strict=True))
     order = np.argsort(words, kind="stable")  # what is in order by parts is merged, not sorted
     if not np.all(rows[1:] > rows[:-1]):
         order = np.lexsort((packed, words))
-    return Block.of(words[order], packed[order], np.sort(rows))
+    return PostingBlock.of(words[order], packed[order], np.sort(rows))
 
 
 def _changed(values: NDArray[np.generic]) -> NDArray[np.bool_]:

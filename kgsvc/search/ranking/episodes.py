@@ -16,7 +16,7 @@ from kgsvc.search.index.topk import Ranked
 from kgsvc.search.index.turns import Floats, Rows, distinct
 from kgsvc.search.plans import Scope
 from kgsvc.search.ranking.evidence import DIGITS, Fit, Parts, fair, in_context
-from kgsvc.search.ranking.pool import Asked
+from kgsvc.search.ranking.pool import ScopeQuery
 from kgsvc.search.ranking.texts import searched
 from kgsvc.search.times import Named, from_times
 
@@ -115,7 +115,9 @@ def best_told(told_in: Sequence[Sequence[str]], scores: Floats) -> dict[str, flo
     return {episode: score for told, score in last_first for episode in told}
 
 
-def weighed(texts: GroupTexts, asked: Asked, fitting: Fitting, named: Sequence[Named]) -> dict[str, float]:
+def weighed(
+    texts: GroupTexts, asked: ScopeQuery, fitting: Fitting, named: Sequence[Named]
+) -> dict[str, float]:
     """The best episodes of a group with their scores, best first."""
     index, (_, seen) = texts.episodes, searched(texts, asked)
     known = index.dated(asked.filters.as_of)  # later ones lend nothing to what was known then

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsvc.search.index.turns import Floats, Rows, Turns
+from kgsvc.search.index.turns import Floats, MessageTurns, Rows
 
 Mask = NDArray[np.bool_]
 Parts = Callable[[Rows], Floats]  # how many passages' worth episodes are, from 1
@@ -50,7 +50,7 @@ class Fit:
     in_time: Callable[[Rows], Mask] | None = None  # from a time that the question names; None: it names none
 
 
-def in_context(fit: Fit, turns: Turns) -> tuple[Rows, Floats]:
+def in_context(fit: Fit, turns: MessageTurns) -> tuple[Rows, Floats]:
     """Episodes with their scores by themselves and by what lies around them in conversation and time."""
     own = fit.words + FACT_WORDS * fit.fact_words + MEANING * fit.meaning
     rows, scores = turns.spread(fit.rows, own)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsvc.search.index.facts import GroupIndex
-from kgsvc.search.index.group import Group
+from kgsvc.search.index.group import SearchedGroup
 from kgsvc.search.index.topk import Key, Ranked, RankList
 from kgsvc.search.index.turns import Floats, Rows
 from kgsvc.search.past import words_of_when
@@ -32,7 +32,7 @@ from kgsvc.search.ranking.evidence import (
     rounded,
 )
 from kgsvc.search.ranking.facts import NOWHERE, Walk, fact_lists, measured, seen_facts, walk
-from kgsvc.search.ranking.pool import Asked, Found, united
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery, united
 from kgsvc.search.ranking.texts import find_texts, measure_episodes, near_passages
 from kgsvc.search.times import named_times
 
@@ -48,12 +48,12 @@ class Candidates:
     """Facts by their rows: those that methods found, then those that follow episodes."""
 
     index: GroupIndex
-    asked: Asked
+    asked: ScopeQuery
     lists: dict[Method, list[Ranked]]
     rows: list[int]
 
     @classmethod
-    def found(cls, index: GroupIndex, asked: Asked) -> Candidates:
+    def found(cls, index: GroupIndex, asked: ScopeQuery) -> Candidates:
         """What the methods find."""
         lists = fact_lists(index, asked)
         rows = dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked)
@@ -95,12 +95,12 @@ def _first(told: Told, ranks: Mapping[str, int]) -> int:
 
 
 @dataclass(slots=True)
-class _Look:
+class _GroupEvidence:
     """One group's part."""
 
-    group: Group
+    group: SearchedGroup
     facts: Candidates
-    bodies: Found
+    bodies: ScopeCandidates
     passages: RankList  # episodes by the nearest of their passages, best first
     episodes: dict[str, float]  # best first
 
@@ -115,7 +115,7 @@ class _Scaled:
     passages: Floats  # the meaning of these
 
 
-def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
+def find_evidence(groups: Sequence[SearchedGroup], asked: ScopeQuery) -> ScopeCandidates:
     """The candidates of a plan whose reranker is EVIDENCE, with their scores."""
     looks = [_look(group, asked) for group in groups]
     scaled = _scaled(looks, asked)
@@ -129,8 +129,9 @@ def find_evidence(groups: Sequence[Group], asked: Asked) -> Found:
     return _facts(looks, scaled, asked)
 
 
-def _look(group: Group, asked: Asked) -> _Look:
+def _look(group: SearchedGroup, asked: ScopeQuery) -> _GroupEvidence:
     terms = with_roles(lighter(asked.terms, words_of_when(asked.question, asked.filters)))
+    asked = asked.in_space(group.space)
     asked = replace(asked, terms=with_names(terms, group.texts.nodes.meant(asked.question)))
     of_facts, types = _of_facts(asked), asked.filters.entity_types
     if asked.plan.scope is Scope.FACTS and types:
@@ -140,37 +141,37 @@ def _look(group: Group, asked: Asked) -> _Look:
     near = bodies.lists.get(Method.COSINE)
     if near is None:
         near = group.texts.episodes.rank_list(near_passages(group.texts, of_bodies))
-    return _Look(group, found, bodies, near, {})
+    return _GroupEvidence(group, found, bodies, near, {})
 
 
-def _shown(look: _Look, asked: Asked) -> Found:
+def _shown(look: _GroupEvidence, asked: ScopeQuery) -> ScopeCandidates:
     """The best episodes with what is shown of them."""
     walked = Walk({}, {}) if asked.center is None else walk(look.group.facts, asked, ())
     index = look.group.texts.episodes
     rows = [row for uuid in look.episodes if (row := index.row(uuid)) is not None]
     keys = index.keys(rows)
-    found = Found(dict(look.bodies.lists), dict(zip(keys, index.packed(rows), strict=True)))
+    found = ScopeCandidates(dict(look.bodies.lists), dict(zip(keys, index.packed(rows), strict=True)))
     found.evidence.update({key: look.episodes[key[0]] for key in keys})
     measure_episodes(found, index, walked)
     return found
 
 
-def _of_facts(asked: Asked) -> Asked:
+def _of_facts(asked: ScopeQuery) -> ScopeQuery:
     """What is asked of facts: where episodes are wanted, whichever fit."""
     return asked if asked.plan.scope is Scope.FACTS else _beside(asked, _FACTS)
 
 
-def _of_bodies(asked: Asked) -> Asked:
+def _of_bodies(asked: ScopeQuery) -> ScopeQuery:
     """What is asked of episodes: where facts are wanted, whichever fit."""
     return asked if asked.plan.scope in _BODIES else _beside(asked, _EPISODES)
 
 
-def _beside(asked: Asked, plan: ScopePlan) -> Asked:
+def _beside(asked: ScopeQuery, plan: ScopePlan) -> ScopeQuery:
     """The same of another scope. Filters say what is found; what leads there is held to as-of times alone."""
     return replace(asked, plan=plan, filters=asked.filters.as_of, center=None, origins=(), typed=None)
 
 
-def _scaled(looks: Sequence[_Look], asked: Asked) -> list[_Scaled]:
+def _scaled(looks: Sequence[_GroupEvidence], asked: ScopeQuery) -> list[_Scaled]:
     """Of each group; the scales are those of all together."""
 
     def spread(cosines: Floats) -> Floats:
@@ -198,7 +199,7 @@ def _on_scale(parts: Iterable[Sequence[float]], scale: Callable[[Floats], Floats
     return np.split(scale(np.concatenate(columns)), np.cumsum([len(column) for column in columns])[:-1])
 
 
-def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
+def _fitting(look: _GroupEvidence, scaled: _Scaled) -> Fitting:
     """An episode means what its best fact does, or its best passage, if that fits better."""
     meaning = best_told(look.facts.told(Method.COSINE), scaled.meaning)
     for (_, (episode, _)), score in zip(look.passages, scaled.passages.tolist(), strict=True):
@@ -211,7 +212,7 @@ def _fitting(look: _Look, scaled: _Scaled) -> Fitting:
     )
 
 
-def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> Found:
+def _facts(looks: Sequence[_GroupEvidence], scaled: Sequence[_Scaled], asked: ScopeQuery) -> ScopeCandidates:
     """The facts of all groups that can be among the results, with their scores."""
     every = [(look.group.facts, look.facts.rows) for look in looks]
     keys = [key for index, rows in every for key in index.keys(rows)]
@@ -237,7 +238,7 @@ def _facts(looks: Sequence[_Look], scaled: Sequence[_Scaled], asked: Asked) -> F
 
 
 def _with_belonging(
-    looks: Sequence[_Look], scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]
+    looks: Sequence[_GroupEvidence], scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]
 ) -> tuple[list[tuple[GroupIndex, list[int]]], list[Key], Floats]:
     """Scores raised to what belonging to the best counts; with facts that nothing else found, and
     their keys, behind the others."""
@@ -255,18 +256,20 @@ def _with_belonging(
     return more, [*keys, *(key for index, rows in more for key in index.keys(rows))], np.append(raised, added)
 
 
-def _listed(looks: Sequence[_Look], asked: Asked) -> Found:
+def _listed(looks: Sequence[_GroupEvidence], asked: ScopeQuery) -> ScopeCandidates:
     """What the methods found in all groups, and how far facts are from the center."""
     parts = []
     for look in looks:
         index, facts = look.group.facts, look.facts
         lists = {method: index.rank_list(ranked) for method, ranked in facts.lists.items()}
         near = {facts.rows[place]: hops for place, hops in measured(index, facts.asked, facts.rows)}
-        parts.append(Found(lists, distances=dict(zip(index.keys(near), near.values(), strict=True))))
+        parts.append(
+            ScopeCandidates(lists, distances=dict(zip(index.keys(near), near.values(), strict=True)))
+        )
     return united(parts, asked.candidates)
 
 
-def _followed(looks: Sequence[_Look]) -> Rows:
+def _followed(looks: Sequence[_GroupEvidence]) -> Rows:
     """The best episode of each fact, by its place among those of all groups."""
     places: list[int] = []
     begin = 0

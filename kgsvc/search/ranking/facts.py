@@ -12,7 +12,7 @@ from kgsvc.search.index.fact_columns import Mask
 from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.topk import Ranked
 from kgsvc.search.plans import Method, Reranker
-from kgsvc.search.ranking.pool import Asked, Found, assembled
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery, assembled
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Walk:
 NOWHERE = Walk({}, {})
 
 
-def find_facts(index: GroupIndex, asked: Asked) -> Found:
+def find_facts(index: GroupIndex, asked: ScopeQuery) -> ScopeCandidates:
     """The candidates of one group."""
     found, rows = assembled(index, asked, fact_lists(index, asked))
     keys = list(found.packed)
@@ -36,7 +36,7 @@ def find_facts(index: GroupIndex, asked: Asked) -> Found:
     return found
 
 
-def fact_lists(index: GroupIndex, asked: Asked) -> dict[Method, list[Ranked]]:
+def fact_lists(index: GroupIndex, asked: ScopeQuery) -> dict[Method, list[Ranked]]:
     """What each method finds."""
     seen = seen_facts(index, asked)
     lists: dict[Method, list[Ranked]] = {}
@@ -49,13 +49,13 @@ def fact_lists(index: GroupIndex, asked: Asked) -> dict[Method, list[Ranked]]:
     return lists
 
 
-def seen_facts(index: GroupIndex, asked: Asked) -> Mask:
+def seen_facts(index: GroupIndex, asked: ScopeQuery) -> Mask:
     """Which facts fulfil the filters; not to be changed."""
     seen = index.columns.fulfilling(index.rows, asked.filters, asked.now_ms)
     return seen if asked.typed is None else seen & index.columns.touching(index.rows, asked.typed)
 
 
-def measured(index: GroupIndex, asked: Asked, rows: Sequence[int]) -> list[tuple[int, int]]:
+def measured(index: GroupIndex, asked: ScopeQuery, rows: Sequence[int]) -> list[tuple[int, int]]:
     """Facts that are near enough to the center, by their places in `rows`, and how far they are."""
     center = index.columns.node(asked.center)
     if center is None or not rows:
@@ -64,7 +64,7 @@ def measured(index: GroupIndex, asked: Asked, rows: Sequence[int]) -> list[tuple
     return [(place, hops) for place, hops in enumerate(far) if hops <= asked.reach]
 
 
-def walk(index: GroupIndex, asked: Asked, origins: Collection[str]) -> Walk:
+def walk(index: GroupIndex, asked: ScopeQuery, origins: Collection[str]) -> Walk:
     """Entities within the steps of BFS, and within those that count from the center; these too."""
     center = () if asked.center is None else (asked.center,)
     return Walk(
@@ -72,7 +72,7 @@ def walk(index: GroupIndex, asked: Asked, origins: Collection[str]) -> Walk:
     )
 
 
-def _reached(index: GroupIndex, asked: Asked, origins: Collection[str], most: int) -> dict[str, int]:
+def _reached(index: GroupIndex, asked: ScopeQuery, origins: Collection[str], most: int) -> dict[str, int]:
     columns = index.columns
     reached = dict.fromkeys(origins, 0)  # one may have no facts
     numbers = [number for uuid in origins if (number := columns.node(uuid)) is not None]
@@ -83,13 +83,13 @@ def _reached(index: GroupIndex, asked: Asked, origins: Collection[str], most: in
     return reached
 
 
-def _walkable(index: GroupIndex, asked: Asked) -> Mask:
+def _walkable(index: GroupIndex, asked: ScopeQuery) -> Mask:
     """Facts that lead on: what is found is filtered, the way there held to as-of times alone."""
     filters = asked.filters.as_of
     return index.columns.fulfilling(index.rows, filters, asked.now_ms)
 
 
-def _origins(index: GroupIndex, asked: Asked, lists: dict[Method, list[Ranked]]) -> list[int]:
+def _origins(index: GroupIndex, asked: ScopeQuery, lists: dict[Method, list[Ranked]]) -> list[int]:
     """Where BFS begins: where it was said, else at the sources of what was found."""
     columns = index.columns
     if asked.named_origins:
@@ -100,7 +100,7 @@ def _origins(index: GroupIndex, asked: Asked, lists: dict[Method, list[Ranked]])
     return sorted(set(sources[rows].tolist()))
 
 
-def _reached_facts(index: GroupIndex, asked: Asked, seen: Mask, origins: list[int]) -> list[Ranked]:
+def _reached_facts(index: GroupIndex, asked: ScopeQuery, seen: Mask, origins: list[int]) -> list[Ranked]:
     if not origins:
         return []
     reached = index.walked(origins, _walkable(index, asked), asked.plan.depth - 1)

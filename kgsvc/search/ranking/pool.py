@@ -15,16 +15,17 @@ from kgsvc.search.index.text_index import TextIndex
 from kgsvc.search.index.topk import Key, Ranked, RankList
 from kgsvc.search.plans import Method, Reranker, ScopePlan
 from kgsvc.search.query import Term, with_names
+from kgsvc.search.spaces import Meaning
 
 V = TypeVar("V")
 Scores = dict[Key, float]
 LIFT_HOPS = 3  # as SearchFacts
-DISTANCE_HOPS = 5  # spec 002
+DISTANCE_HOPS = 5  # what is farther from the center has no distance
 RRF_K = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScopeQuery:
     """What is asked of one scope of a group."""
 
     plan: ScopePlan
@@ -40,11 +41,22 @@ class Asked:
     question: str = ""  # what `terms` and `vector` were made of
     typed: frozenset[str] | None = None  # entities of the types that are asked for; None: whichever
     meant: Mapping[str, Sequence[str]] = field(default_factory=dict)  # names called by an alias, by group
+    # What `vector` and `min_cosine` are in the spaces of the groups that are searched; None: the same in all.
+    meanings: Mapping[str, Meaning] | None = None
 
-    def within(self, group_id: str) -> Asked:
-        """The same in one group: with the terms of the names that are meant there."""
-        names = self.meant.get(group_id)
-        return replace(self, terms=with_names(self.terms, names)) if names else self
+    def within(self, group_id: str, space: str) -> ScopeQuery:
+        """The same in one group: with the terms of the names that are meant there, and in its space."""
+        names, asked = self.meant.get(group_id), self.in_space(space)
+        return replace(asked, terms=with_names(self.terms, names)) if names else asked
+
+    def in_space(self, space: str) -> ScopeQuery:
+        """The same with the query's vector in a space: none if it was not embedded there."""
+        if self.meanings is None:
+            return self
+        found = self.meanings.get(space)
+        if found is None:
+            return replace(self, vector=None)
+        return replace(self, vector=found.vector, min_cosine=found.min_cosine)
 
     @property
     def named_origins(self) -> tuple[str, ...]:
@@ -58,7 +70,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScopeCandidates:
     """Candidates of one group, or of several: a sorted list for each method, and what rerankers need."""
 
     lists: dict[Method, RankList] = field(default_factory=dict)
@@ -88,13 +100,15 @@ def _gains(ranks: int) -> tuple[float, ...]:
     return tuple(1.0 / (RRF_K + rank) for rank in range(1, ranks + 1))
 
 
-def assembled(index: TextIndex, asked: Asked, lists: dict[Method, list[Ranked]]) -> tuple[Found, list[int]]:
+def assembled(
+    index: TextIndex, asked: ScopeQuery, lists: dict[Method, list[Ranked]]
+) -> tuple[ScopeCandidates, list[int]]:
     """Candidates of one index with what every scope has, and the rows that they are.
 
     Evidence brings the display fields of those few that it chooses.
     """
     rows = list(dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked))
-    found = Found({method: index.rank_list(ranked) for method, ranked in lists.items()})
+    found = ScopeCandidates({method: index.rank_list(ranked) for method, ranked in lists.items()})
     keys = found.candidates()
     if asked.plan.reranker is not Reranker.EVIDENCE:
         found.packed.update(zip(keys, index.packed(rows), strict=True))
@@ -104,13 +118,13 @@ def assembled(index: TextIndex, asked: Asked, lists: dict[Method, list[Ranked]])
     return found, rows
 
 
-def united(parts: Iterable[Found], count: int) -> Found:
+def united(parts: Iterable[ScopeCandidates], count: int) -> ScopeCandidates:
     """Groups in one: lists by score, since each group's scores come from its own statistics."""
     parts = list(parts)
     if len(parts) == 1:
         return parts[0]
     methods = dict.fromkeys(method for part in parts for method in part.lists)
-    return Found(
+    return ScopeCandidates(
         {m: _merged([part.lists.get(m, []) for part in parts], count) for m in methods},
         _joined(part.packed for part in parts),
         _joined(part.distances for part in parts),

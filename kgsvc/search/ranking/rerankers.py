@@ -1,4 +1,4 @@
-"""Rerankers: from what the methods found to scores (spec 002, docs/search.md)."""
+"""Rerankers: from what the methods found to scores (docs/search.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kgsvc.search.index.topk import Key
 from kgsvc.search.plans import Reason, Reranker, ScopePlan
-from kgsvc.search.ranking.pool import Asked, Found, Scores
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery, Scores
 
 Floats = NDArray[np.float64]
 
@@ -27,12 +27,12 @@ def in_force(plan: ScopePlan, has_vector: bool) -> tuple[Reranker, Reason | None
     return plan.reranker, None
 
 
-def _reciprocal_rank_fusion(found: Found, _asked: Asked) -> Scores:
+def _reciprocal_rank_fusion(found: ScopeCandidates, _asked: ScopeQuery) -> Scores:
     """Σ 1 / (60 + rank) over the methods, ranks from 1."""
     return found.reciprocal_ranks()
 
 
-def _maximal_marginal_relevance(found: Found, asked: Asked) -> Scores:
+def _maximal_marginal_relevance(found: ScopeCandidates, asked: ScopeQuery) -> Scores:
     """λ · cosine to the query - (1 - λ) · largest cosine to what was taken before, of the first `asked.top`.
 
     What has no vector is like nothing. Of equals the one that ranks higher is taken.
@@ -64,19 +64,19 @@ def _cosines(rows: Floats, one: Floats) -> Floats:
     return products
 
 
-def _node_distance(found: Found, _asked: Asked) -> Scores:
+def _node_distance(found: ScopeCandidates, _asked: ScopeQuery) -> Scores:
     """1 / (1 + hops from the center), 0 for what is not within five."""
     return {
         key: 1.0 / (1 + found.distances[key]) if key in found.distances else 0.0 for key in found.candidates()
     }
 
 
-def _episode_mentions(found: Found, _asked: Asked) -> Scores:
+def _episode_mentions(found: ScopeCandidates, _asked: ScopeQuery) -> Scores:
     """How many episodes state a fact or name an entity."""
     return {key: float(found.mentions.get(key, 0)) for key in found.candidates()}
 
 
-def _weighted_sum(found: Found, asked: Asked) -> Scores:
+def _weighted_sum(found: ScopeCandidates, asked: ScopeQuery) -> Scores:
     """Σ weight · score / best score over the methods."""
     sums: Scores = {}
     for method, ranked in found.lists.items():
@@ -86,12 +86,12 @@ def _weighted_sum(found: Found, asked: Asked) -> Scores:
     return {key: round(score, 12) for key, score in sums.items()}
 
 
-def _evidence(found: Found, _asked: Asked) -> Scores:
+def _evidence(found: ScopeCandidates, _asked: ScopeQuery) -> Scores:
     """What kgsvc.search.ranking.evidence_search computed already: it takes all of the groups."""
     return found.evidence
 
 
-RERANKERS: Mapping[Reranker, Callable[[Found, Asked], Scores]] = {
+RERANKERS: Mapping[Reranker, Callable[[ScopeCandidates, ScopeQuery], Scores]] = {
     Reranker.RRF: _reciprocal_rank_fusion,
     Reranker.MMR: _maximal_marginal_relevance,
     Reranker.NODE_DISTANCE: _node_distance,
@@ -118,7 +118,9 @@ def near_center(scores: Mapping[Key, float], distances: Mapping[Key, int], weigh
 _LIFTED = frozenset({Reranker.RRF, Reranker.WEIGHTED_SUM, Reranker.EVIDENCE})
 
 
-def ranked(found: Found, asked: Asked, reranker: Reranker, weight: float) -> list[tuple[Key, float]]:
+def ranked(
+    found: ScopeCandidates, asked: ScopeQuery, reranker: Reranker, weight: float
+) -> list[tuple[Key, float]]:
     """All candidates, best first; ties by the reciprocal ranks, then by uuid. By MMR as they were taken.
 
     Scores are rounded to twelve digits, so that what is equal on paper is a tie; `weight` is the share of

@@ -13,13 +13,13 @@ from kgsvc.search.index.facts import pack
 from kgsvc.search.index.topk import RankList
 from kgsvc.search.index.vectors import COSINE_FLOOR, exact_cosines
 from kgsvc.search.plans import Method
-from kgsvc.search.ranking.pool import Asked, Found
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery
 from kgsvc.stores.search_protocol import FactCandidates, FactsAsked
 
 _DIGITS = 9  # to which scores are rounded, as those of an index
 
 
-def of_store(asked: Asked, space: str) -> FactsAsked:
+def of_store(asked: ScopeQuery, space: str) -> FactsAsked:
     """What a store is asked."""
     return FactsAsked(
         tuple(term.text for term in asked.terms if not term.by_prefix),
@@ -34,7 +34,7 @@ def of_store(asked: Asked, space: str) -> FactsAsked:
     )
 
 
-def found_in_store(stored: FactCandidates, asked: Asked) -> Found:
+def found_in_store(stored: FactCandidates, asked: ScopeQuery) -> ScopeCandidates:
     """The candidates of a group, by the statistics of all its facts."""
     group_id = stored.head.group_id
     lists = {}
@@ -42,13 +42,13 @@ def found_in_store(stored: FactCandidates, asked: Asked) -> Found:
         lists[Method.BM25] = _best(group_id, _by_words(stored, asked), asked.candidates)
     if Method.COSINE in asked.plan.methods and asked.vector is not None:
         lists[Method.COSINE] = _best(group_id, _by_vector(stored, asked), asked.candidates)
-    found = Found(lists)
+    found = ScopeCandidates(lists)
     shown = {each.uuid: each.show for each in (*stored.semantic, *stored.keyword)}
     found.packed.update((key, pack(shown[key[0]]())) for key in found.candidates())
     return found
 
 
-def _by_words(stored: FactCandidates, asked: Asked) -> Iterable[tuple[str, float]]:
+def _by_words(stored: FactCandidates, asked: ScopeQuery) -> Iterable[tuple[str, float]]:
     """BM25. Numbers of a store that lag behind its facts do no harm."""
     held = Counter(term for each in stored.keyword for term in each.counts)
     facts = max(stored.facts, len(stored.keyword))
@@ -62,7 +62,7 @@ def _by_words(stored: FactCandidates, asked: Asked) -> Iterable[tuple[str, float
         yield each.uuid, sum(worth[t] * gain(n, each.length * shortness) for t, n in counts if n)
 
 
-def _by_vector(stored: FactCandidates, asked: Asked) -> Iterable[tuple[str, float]]:
+def _by_vector(stored: FactCandidates, asked: ScopeQuery) -> Iterable[tuple[str, float]]:
     assert asked.vector is not None
     near = [each for each in stored.semantic if each.vector is not None]
     vectors = np.frombuffer(b"".join(each.vector or b"" for each in near), "<f4")

@@ -1,4 +1,4 @@
-"""Entities, episodes, chunks and communities by every method, in one group (specs 002 and 003)."""
+"""Entities, episodes, chunks and communities by every method, in one group."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kgsvc.search.index.text_index import Mask, TextIndex
 from kgsvc.search.index.topk import Ranked
 from kgsvc.search.plans import Method, Reranker, Scope
 from kgsvc.search.ranking.facts import Walk
-from kgsvc.search.ranking.pool import Asked, Found, assembled
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery, assembled
 
 Lists = dict[Method, list[Ranked]]
 
 
-def find_texts(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
+def find_texts(texts: GroupTexts, asked: ScopeQuery, walk: Walk) -> ScopeCandidates:
     """The candidates of one group."""
     return _FINDERS[asked.plan.scope](texts, asked, walk)
 
 
-def origins_found(texts: GroupTexts, asked: Asked) -> list[str]:
+def origins_found(texts: GroupTexts, asked: ScopeQuery) -> list[str]:
     """Where BFS begins when nobody says where: the entities that the other methods rank among the first,
     or those that their episodes name."""
     index, seen = searched(texts, asked)
@@ -32,7 +32,7 @@ def origins_found(texts: GroupTexts, asked: Asked) -> list[str]:
     return sorted({entity for row in first for entity in texts.episodes.entities(row)})
 
 
-def searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
+def searched(texts: GroupTexts, asked: ScopeQuery) -> tuple[TextIndex, Mask]:
     """The index of the scope, and which of its rows fulfil the filters."""
     if asked.plan.scope is Scope.NODES:
         return texts.nodes, texts.nodes.fulfilling(asked.filters)
@@ -44,13 +44,13 @@ def searched(texts: GroupTexts, asked: Asked) -> tuple[TextIndex, Mask]:
     return texts.episodes, seen & texts.episodes.chunks() if asked.plan.scope is Scope.CHUNKS else seen
 
 
-def near_passages(texts: GroupTexts, asked: Asked) -> list[Ranked]:
+def near_passages(texts: GroupTexts, asked: ScopeQuery) -> list[Ranked]:
     """Episodes or chunks by the nearest of their passages."""
     index, seen = searched(texts, asked)
     return index.by_vector(asked.vector, seen, asked.candidates, asked.min_cosine)
 
 
-def _lists(index: TextIndex, asked: Asked, seen: Mask) -> Lists:
+def _lists(index: TextIndex, asked: ScopeQuery, seen: Mask) -> Lists:
     lists: Lists = {}
     if Method.BM25 in asked.plan.methods:
         lists[Method.BM25] = index.by_keyword(asked.terms, seen, asked.candidates)
@@ -59,7 +59,7 @@ def _lists(index: TextIndex, asked: Asked, seen: Mask) -> Lists:
     return lists
 
 
-def _find_nodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
+def _find_nodes(texts: GroupTexts, asked: ScopeQuery, walk: Walk) -> ScopeCandidates:
     index, seen = searched(texts, asked)
     lists = _lists(index, asked, seen)
     if Method.BFS in asked.plan.methods:  # what was begun at was not found by walking
@@ -73,7 +73,7 @@ def _find_nodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
     return found
 
 
-def _find_episodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
+def _find_episodes(texts: GroupTexts, asked: ScopeQuery, walk: Walk) -> ScopeCandidates:
     index, seen = searched(texts, asked)
     lists = _lists(index, asked, seen)
     if Method.BFS in asked.plan.methods:
@@ -84,7 +84,7 @@ def _find_episodes(texts: GroupTexts, asked: Asked, walk: Walk) -> Found:
     return found
 
 
-def measure_episodes(found: Found, index: EpisodeIndex, walk: Walk) -> None:
+def measure_episodes(found: ScopeCandidates, index: EpisodeIndex, walk: Walk) -> None:
     """Enter how far the episodes of `packed` are from the center: as far as the nearest entity they name."""
     if walk.from_center:
         for key in found.packed:
@@ -95,12 +95,12 @@ def measure_episodes(found: Found, index: EpisodeIndex, walk: Walk) -> None:
                 found.distances[key] = min(hops)
 
 
-def _find_communities(texts: GroupTexts, asked: Asked, _walk: Walk) -> Found:
+def _find_communities(texts: GroupTexts, asked: ScopeQuery, _walk: Walk) -> ScopeCandidates:
     index, seen = searched(texts, asked)
     return assembled(index, asked, _lists(index, asked, seen))[0]
 
 
-_FINDERS: Mapping[Scope, Callable[[GroupTexts, Asked, Walk], Found]] = {
+_FINDERS: Mapping[Scope, Callable[[GroupTexts, ScopeQuery, Walk], ScopeCandidates]] = {
     Scope.NODES: _find_nodes,
     Scope.EPISODES: _find_episodes,
     Scope.CHUNKS: _find_episodes,
@@ -117,7 +117,7 @@ def _steps_to_episodes(index: EpisodeIndex, near: Mapping[str, int]) -> dict[int
     return steps
 
 
-def _by_steps(index: TextIndex, asked: Asked, seen: Mask, steps: Mapping[int, int]) -> list[Ranked]:
+def _by_steps(index: TextIndex, asked: ScopeQuery, seen: Mask, steps: Mapping[int, int]) -> list[Ranked]:
     rows = np.array([row for row in steps if seen[row]], np.intp)
     scores = np.array([1.0 / (1.0 + steps[row]) for row in rows.tolist()], np.float64)
     return index.best(rows, np.round(scores, 9), asked.candidates)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.stores.embedded.admin import EmbeddedAdmin
+from kgsvc.stores.consistency import OneCopy
 from kgsvc.stores.embedded.apply import EmbeddedGraph
 from kgsvc.stores.embedded.cold_search import EmbeddedColdSearch
 from kgsvc.stores.embedded.communities import EmbeddedCommunities
 from kgsvc.stores.embedded.documents import EmbeddedDocuments
+from kgsvc.stores.embedded.fills import EmbeddedFills
 from kgsvc.stores.embedded.history import EmbeddedHistory
+from kgsvc.stores.embedded.importing import EmbeddedTransfers
 from kgsvc.stores.embedded.intake import EmbeddedIntake
+from kgsvc.stores.embedded.modes import EmbeddedModes
 from kgsvc.stores.embedded.queue import EmbeddedQueue
 from kgsvc.stores.embedded.search import EmbeddedSearch
 from kgsvc.stores.embedded.writer import Readers, Writer
@@ -27,8 +30,11 @@ class EmbeddedStore(
     EmbeddedCommunities,
     EmbeddedSearch,
     EmbeddedColdSearch,
-    EmbeddedAdmin,
+    EmbeddedTransfers,
     EmbeddedDocuments,
+    EmbeddedFills,
+    EmbeddedModes,
+    OneCopy,
 ):
     """Every protocol of stores/protocol.py on one SQLite file; several processes may open it at once.
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import LiteralString
 
 import apsw
 
-from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.facts.mending import with_values_apart
-from kgsvc.domain.facts.slots import FORMER_END, with_folded_ends
-from kgsvc.domain.model.delta import Erased, GraphDelta, Guard, SlotView
+from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
-from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.names.similarity import name_terms
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
-from kgsvc.stores.admission import GROUP_DELETED
-from kgsvc.stores.embedded.apply import apply_delta, read_slots
+from kgsvc.stores.admission import GROUP_DELETED, check_schema
 from kgsvc.stores.embedded.erasures import (
     EmbeddedErasures,
     free_pages,
@@ -24,7 +17,7 @@ from kgsvc.stores.embedded.erasures import (
     note_erased,
     removed_parts,
 )
-from kgsvc.stores.embedded.indexes import write_name_tokens
+from kgsvc.stores.embedded.modes import paused_since
 from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
@@ -36,14 +29,7 @@ from kgsvc.stores.embedded.rows import (
     one_row,
     upsert,
 )
-from kgsvc.stores.embedded.schema import (
-    ENDS_SINCE,
-    ID_BITS,
-    MIGRATIONS,
-    NAME_TOKENS_SINCE,
-    SCHEMA_VERSION,
-    VALUES_SINCE,
-)
+from kgsvc.stores.embedded.schema import ID_BITS, IMPORTS, MODES, SCHEMA, SCHEMA_VERSION
 from kgsvc.stores.embedded.writer import reading, writing
 from kgsvc.stores.protocol import GroupSize, StoreInfo
 
@@ -68,6 +54,7 @@ _BY_ID = (
     _of_ids("episode_edges"),
     _of_ids("stages"),
     _of_ids("episodes", batch=100),
+    _of_ids("next_vectors"),
     _of_ids("fact_vectors"),
     _of_ids("facts"),
     _of_ids("entity_vectors"),
@@ -88,7 +75,9 @@ _BY_GID = (
     _of_group("ontologies", "gid"),
     _of_group("community_builds", "build_id"),
     _of_group("community_current", "gid"),
+    _of_group("fills", "gid"),
     _of_group("documents", "document_id", batch=20),
+    _of_group("former_texts", "document_id, revision", batch=20),
     _of_group("document_chunks", "uuid"),
 )
 
@@ -107,8 +96,17 @@ _COUNTS = """
     """
 
 
+def drop_import(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+    """What an import of the group has written so far is of no group."""
+    sql = "DELETE FROM imports WHERE group_id = ? RETURNING gid"
+    for (gid,) in all_rows(db, sql, (group_id,)):
+        db.execute("INSERT INTO dead_groups (gid, deleted_ms) VALUES (?, ?)", (gid, now_ms))
+
+
 def bury(db: apsw.Connection, group_id: str, now_ms: int, erasure_id: str = "") -> None:
     """The group goes on under a new gid; what hangs on the old one is out of sight from this commit on."""
+    drop_import(db, group_id, now_ms)
+    db.execute("DELETE FROM paused_groups WHERE group_id = ?", (group_id,))
     group = group_of(db, group_id)
     counts = one_row(db, _COUNTS, (*id_span(group.gid), group.gid)) if group.gid and erasure_id else ()
     note_erased(db, group_id, Erased(erasure_id, dict(zip(GROUP_COUNTS, counts, strict=False))))
@@ -118,7 +116,8 @@ def bury(db: apsw.Connection, group_id: str, now_ms: int, erasure_id: str = "") 
     db.execute("INSERT INTO dead_groups (gid, deleted_ms) VALUES (?, ?)", (group.gid, now_ms))
     sql = """
         UPDATE groups SET gid = ?, last_id = ?, epoch = epoch + 1, rev = rev + 1,
-            last_ms = max(?, last_ms + 1), owner_id = NULL, ontology_rev = ontology_rev + 1, has_words = 1
+            last_ms = max(?, last_ms + 1), owner_id = NULL, ontology_rev = ontology_rev + 1, has_words = 1,
+            space = '', tidying = 0
         WHERE group_id = ?
         """
     db.execute(sql, (gid, gid << ID_BITS, now_ms, group_id))
@@ -169,71 +168,15 @@ def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> boo
 
 def _migrate(db: apsw.Connection) -> int:
     version = int(one_row(db, "PRAGMA user_version")[0])
-    if version > SCHEMA_VERSION:
-        raise StoreUnavailable(
-            f"the embedded store has schema {version}, this version knows {SCHEMA_VERSION}: upgrade kgsvc"
-        )
-    for migration in MIGRATIONS[version:]:
-        db.execute(migration)
-    if 0 < version < NAME_TOKENS_SINCE:
-        _fill_name_tokens(db)
-    if 0 < version < ENDS_SINCE:
-        fold_former_ends(db)
-    if 0 < version < VALUES_SINCE:
-        mend_values(db)
-    if version == 0:
-        made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
-        db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)
-    if version < SCHEMA_VERSION:
-        db.pragma("user_version", SCHEMA_VERSION)
+    if version:
+        check_schema("the embedded store", version, SCHEMA_VERSION)
+        db.execute(IMPORTS + MODES)  # which stores of this schema may have been begun without
+        return version
+    db.execute(SCHEMA)
+    made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
+    db.executemany("INSERT INTO versions (name, value) VALUES (?, ?)", made_with)
+    db.pragma("user_version", SCHEMA_VERSION)
     return SCHEMA_VERSION
-
-
-def _fill_name_tokens(db: apsw.Connection) -> None:
-    """Tokens of the names that are older than the migration that brings tokens."""
-    rows = all_rows(db, "SELECT n.gid, n.name_key, e.uuid FROM names n JOIN entities e ON e.id = n.entity_id")
-    for gid, key, uuid in rows:
-        write_name_tokens(db, gid, [(term, uuid) for term in name_terms(key)])
-
-
-_FORMER_ENDS = """
-    SELECT DISTINCT slot FROM facts
-    WHERE gid = (SELECT gid FROM groups WHERE group_id = ?) AND polarity = 'ends' AND substr(name, 1, ?) = ?
-    """
-
-
-def fold_former_ends(db: apsw.Connection) -> None:
-    """Ends that earlier versions stored as facts of their own become part of the relations that ended."""
-    for group_id in column(db, "SELECT group_id FROM groups ORDER BY gid"):
-        slots = column(db, _FORMER_ENDS, (group_id, len(FORMER_END), FORMER_END))
-        _fold_again(db, group_id, list(slots), with_folded_ends)
-
-
-_FORMER_VALUES = """
-    SELECT DISTINCT slot FROM facts
-    WHERE gid = (SELECT gid FROM groups WHERE group_id = ?) AND source_id = target_id
-        AND evidence LIKE '%"ended"%'
-    """
-
-
-def mend_values(db: apsw.Connection) -> None:
-    """Former values that closed the present ones become rows of their own."""
-    for group_id in column(db, "SELECT group_id FROM groups ORDER BY gid"):
-        slots = column(db, _FORMER_VALUES, (group_id,))
-        _fold_again(db, group_id, list(slots), with_values_apart)
-
-
-Fold = Callable[[str, SlotView, int], tuple[Fact, ...]]
-_SLOTS = 500  # that are read and written together
-
-
-def _fold_again(db: apsw.Connection, group_id: str, slots: Sequence[str], fold: Fold) -> None:
-    for start in range(0, len(slots), _SLOTS):
-        head = group_of(db, group_id).head
-        system_ms = head.last_ms + 1
-        facts = fold(group_id, read_slots(db, group_id, slots[start : start + _SLOTS]), system_ms)
-        if facts:
-            apply_delta(db, GraphDelta(group_id, system_ms, facts=facts), Guard(head.rev, head.epoch))
 
 
 def _keyed(db: apsw.Connection, fingerprint: int) -> int:
@@ -252,10 +195,9 @@ def _info(db: apsw.Connection) -> StoreInfo:
 
 
 def _bad_indexes(db: apsw.Connection) -> list[str]:
-    """Compared with a database that the migrations make anew in memory."""
+    """Compared with a database that is made anew in memory."""
     made = apsw.Connection(":memory:")
-    for migration in MIGRATIONS:
-        made.execute(migration)
+    made.execute(SCHEMA)
     named = "SELECT name FROM main.sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
     missing = {str(name) for name in column(made, named)} - set(column(db, named))
     made.close()
@@ -269,7 +211,7 @@ def _clock_ms(db: apsw.Connection) -> int:
 
 def _group_ids(db: apsw.Connection) -> list[str]:
     rows = all_rows(db, "SELECT group_id, gid FROM groups ORDER BY group_id")
-    return [group_id for group_id, gid in rows if _has_content(db, gid)]
+    return [group_id for group_id, gid in rows if has_content(db, gid)]
 
 
 def _busiest_groups(db: apsw.Connection, limit: int) -> list[str]:
@@ -278,7 +220,8 @@ def _busiest_groups(db: apsw.Connection, limit: int) -> list[str]:
     )
 
 
-def _has_content(db: apsw.Connection, gid: int) -> bool:
+def has_content(db: apsw.Connection, gid: int) -> bool:
+    """Whether a group has episodes, entities or an ontology."""
     sql = """
         SELECT EXISTS (SELECT 1 FROM episodes WHERE id BETWEEN ?1 AND ?2)
             OR EXISTS (SELECT 1 FROM entities WHERE id BETWEEN ?1 AND ?2)
@@ -289,7 +232,7 @@ def _has_content(db: apsw.Connection, gid: int) -> bool:
 
 
 def _forget(db: apsw.Connection, group_id: str) -> None:
-    if not _has_content(db, group_of(db, group_id).gid):
+    if not has_content(db, group_of(db, group_id).gid) and paused_since(db, group_id) is None:
         db.execute("DELETE FROM groups WHERE group_id = ?", (group_id,))
 
 
@@ -297,10 +240,11 @@ def _group_sizes(db: apsw.Connection, first: str, end: str, limit: int) -> list[
     sql = """
         SELECT g.group_id, (SELECT count(*) FROM episodes WHERE gid = g.gid),
             (SELECT count(*) FROM entities WHERE gid = g.gid), (SELECT count(*) FROM facts WHERE gid = g.gid),
-            g.last_ms
-        FROM groups g
+            g.last_ms, (SELECT count(*) FROM items WHERE gid = g.gid AND next_ms IS NOT NULL),
+            (SELECT count(*) FROM items WHERE gid = g.gid AND state = 'parked'), p.since_ms
+        FROM groups g LEFT JOIN paused_groups p ON p.group_id = g.group_id
         WHERE g.group_id >= ? AND g.group_id < ? AND (
-            EXISTS (SELECT 1 FROM episodes WHERE gid = g.gid)
+            p.since_ms IS NOT NULL OR EXISTS (SELECT 1 FROM episodes WHERE gid = g.gid)
             OR EXISTS (SELECT 1 FROM entities WHERE gid = g.gid)
             OR EXISTS (SELECT 1 FROM ontologies WHERE gid = g.gid)
         )
@@ -338,7 +282,7 @@ class EmbeddedAdmin(EmbeddedErasures):
     ontology = reading(_ontology)
 
     async def migrate(self) -> int:
-        """See AdminStore. The write lock makes one migrator at a time."""
+        """See AdminStore. The write lock lets one process at a time make it."""
         version = await self._write(_migrate)
         await self._purge()
         return version

@@ -21,7 +21,6 @@ from kgsvc.stores.embedded.indexes import (
     rename_words,
     touch_texts,
     write_name_tokens,
-    write_vectors,
     write_words,
 )
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
@@ -43,7 +42,8 @@ from kgsvc.stores.embedded.rows import (
     take_ids,
     upsert,
 )
-from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+from kgsvc.stores.embedded.vectors import write_vectors
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading_together, writing
 
 _TOMBSTONE = upsert("fact_tombstones", "gid, uuid", "slot, fact, deleted_ms, rev")
 _RESERVED = """
@@ -154,10 +154,28 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     gid = group.gid or make_group(db, delta.group_id).gid
     if delta.claim is not None and not _record_claim(db, gid, delta.claim):
         return group.head
-    known = _known_entities(db, gid, delta)
+    known = known_entities(db, gid, delta)
     started = _started(db, gid, delta.requires_items, guard.token)
     check_delta(delta, started, _owners(db, gid, delta), known)
     rev = group.rev + int(delta.bumps_rev)
+    write_delta(db, gid, rev, delta, known, guard.token)
+    if delta.erased is not None:
+        note_erased(db, delta.group_id, delta.erased)
+    db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, gid))
+    if guard.releases:
+        release_group(db, gid)
+    return GroupHead(delta.group_id, rev, group.epoch, delta.system_ms, group.space)
+
+
+def write_delta(
+    db: apsw.Connection,
+    gid: int,
+    rev: int,
+    delta: GraphDelta,
+    known: Mapping[str, tuple[int, str]],
+    token: int | None = None,
+) -> None:
+    """Write all rows of a delta; `known` as `known_entities` tells."""
     remove_facts(db, gid, rev, delta)
     reserve_facts(db, gid, delta)
     entities = _write_entities(db, gid, rev, delta, known)
@@ -171,15 +189,9 @@ def apply_delta(db: apsw.Connection, delta: GraphDelta, guard: Guard) -> GroupHe
     write_merges(db, gid, delta)
     drop_descriptions(db, gid, delta)
     remove_entities(db, gid, delta)
-    write_transitions(db, gid, delta.transitions, guard.token)
+    write_transitions(db, gid, delta.transitions, token)
     write_spent(db, gid, delta.spent)
     remove_episodes(db, gid, delta)
-    if delta.erased is not None:
-        note_erased(db, delta.group_id, delta.erased)
-    db.execute("UPDATE groups SET rev = ?, last_ms = ? WHERE gid = ?", (rev, delta.system_ms, gid))
-    if guard.releases:
-        release_group(db, gid)
-    return GroupHead(delta.group_id, rev, group.epoch, delta.system_ms)
 
 
 def _record_claim(db: apsw.Connection, gid: int, claim: Claim) -> bool:
@@ -213,7 +225,7 @@ def _owners(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[str, str]:
     return dict(rows)
 
 
-def _known_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[str, tuple[int, str]]:
+def known_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> dict[str, tuple[int, str]]:
     """Ids and names of the entities that the delta speaks of, of those that exist."""
     wanted = {entity.uuid for entity in delta.entities} | set(delta.names.values())
     wanted |= {mention.entity_uuid for mention in delta.mentions}
@@ -317,7 +329,7 @@ def read_slots(db: apsw.Connection, group_id: str, slots: Collection[str]) -> Sl
 class EmbeddedGraph(EmbeddedBase):
     """GraphStore's context of a plan and its delta, CandidateStore."""
 
-    names = reading(_names)
-    slots = reading(read_slots)
+    names = reading_together(_names)
+    slots = reading_together(read_slots)
     apply = writing(apply_delta)
-    candidates = reading(candidates)
+    candidates = reading_together(candidates)

@@ -98,7 +98,8 @@ def _open_builds(db: apsw.Connection, now_ms: int, limit: int) -> list[BuildWork
     sql = """
         SELECT b.build_id, g.group_id, b.token, b.owner_id, b.renewals
         FROM community_builds b JOIN groups g ON g.gid = b.gid
-        WHERE b.next_ms <= ? ORDER BY b.next_ms, b.build_id LIMIT ?
+        WHERE b.next_ms <= ? AND NOT EXISTS (SELECT 1 FROM paused_groups p WHERE p.group_id = g.group_id)
+        ORDER BY b.next_ms, b.build_id LIMIT ?
         """
     rows = all_rows(db, sql, (now_ms, limit))
     return [BuildWork(*row) for row in rows]

@@ -176,6 +176,8 @@ def _search(db: apsw.Connection, group_id: str, asked: FactsAsked) -> FactCandid
     group = group_of(db, group_id)
     if not group.gid or first_row(db, "SELECT 1 FROM groups WHERE gid = ? AND has_words = 0", (group.gid,)):
         return None
+    if group.tidying and asked.vector is not None:
+        return None
     words = Words(db, group.gid, asked)
     keyword = _best(db, *words.scored(), asked.count, _LEVEL)
     semantic = _nearest(db, group.gid, words.visible, asked)

@@ -14,8 +14,8 @@ from kgsvc.domain.model.communities import (
     CommunityPage,
     Described,
     Draft,
+    FactLinks,
     Link,
-    Links,
 )
 from kgsvc.stores.embedded.builds import EmbeddedBuilds, held
 from kgsvc.stores.embedded.rows import (
@@ -30,13 +30,13 @@ from kgsvc.stores.embedded.rows import (
     take_ids,
     upsert,
 )
+from kgsvc.stores.embedded.vectors import Written, put_vectors
 from kgsvc.stores.embedded.writer import reading, writing
 
-_VECTOR = upsert("community_vectors", "id", "space, vector")
 _CURRENT = upsert("community_current", "gid", "build_id, rev, followed_rev")
 
 
-def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
+def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit: int) -> FactLinks:
     group = group_of(db, group_id)
     upto_rev = page_end(db, group, after_rev, limit)
     sql = """
@@ -47,7 +47,7 @@ def _links(db: apsw.Connection, group_id: str, at_ms: int, after_rev: int, limit
         """
     rows = all_rows(db, sql, (at_ms, group.gid, after_rev, upto_rev))
     links = tuple(Link(fact, source, target, bool(current)) for fact, source, target, current in rows)
-    return Links(links, upto_rev, upto_rev < group.rev)
+    return FactLinks(links, upto_rev, upto_rev < group.rev)
 
 
 def _clear_some(db: apsw.Connection, lease: BuildLease) -> bool:
@@ -128,7 +128,8 @@ def _describe(db: apsw.Connection, lease: BuildLease, described: Sequence[Descri
         ids = column(db, describe, (each.name, each.summary, gid, lease.build_id, each.uuid))
         done += len(ids)
         if each.vector is not None:
-            db.executemany(_VECTOR, [(row_id, each.space, each.vector) for row_id in ids])
+            made: Written = dict.fromkeys(ids, ("community", each.vector))
+            put_vectors(db, gid, 0, {each.space: made}, each.space, now_ms)
     count = """
         UPDATE community_builds SET summarised = summarised + ?, attempts = 1, updated_ms = ?
         WHERE gid = ? AND build_id = ?

@@ -25,7 +25,7 @@ _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (
         apsw.SQLError,
         "the schema of the embedded store is missing or of another version:"
-        " `kgsvc serve` of this version brings it up to date at its start",
+        " `kgsvc serve` makes it, or says what to do",
     ),
 )
 
@@ -68,12 +68,13 @@ FROM facts f JOIN groups g ON g.gid = f.gid
 JOIN entities s ON s.id = f.source_id JOIN entities t ON t.id = f.target_id;
 
 CREATE TEMP VIEW all_items AS
-SELECT i.id, i.gid, g.group_id, i.uuid, i.state, r.receipt_id, i.updated_ms, e.name,
+SELECT i.id, i.gid, g.group_id, i.uuid, i.state, coalesce(r.receipt_id, '') AS receipt_id, i.updated_ms,
+       e.name,
        CASE i.step WHEN 'extract' THEN i.extract_attempts WHEN 'embed' THEN i.embed_attempts
                    WHEN 'upsert' THEN i.upsert_attempts ELSE 0 END AS attempts,
        i.step, i.reason, i.content_hash, i.rid, i.next_ms, d.deleted_ms, i.calls, i.prompt_tokens,
        i.completion_tokens, i.warnings
-FROM items i JOIN receipts r ON r.rid = i.rid LEFT JOIN groups g ON g.gid = i.gid
+FROM items i LEFT JOIN receipts r ON r.rid = i.rid LEFT JOIN groups g ON g.gid = i.gid
 LEFT JOIN dead_groups d ON d.gid = i.gid LEFT JOIN episodes e ON e.id = i.id;
 
 CREATE TEMP VIEW live_items AS SELECT * FROM all_items WHERE group_id IS NOT NULL;
@@ -87,7 +88,8 @@ WITH RECURSIVE step (gid) AS (
 )
 SELECT g.gid, g.group_id, g.token, g.owner_id, g.renewals, g.served_ms,
        (SELECT min(next_ms) FROM items i WHERE i.gid = s.gid AND i.next_ms IS NOT NULL) AS due_ms
-FROM step s JOIN groups g ON g.gid = s.gid;
+FROM step s JOIN groups g ON g.gid = s.gid
+WHERE NOT EXISTS (SELECT 1 FROM paused_groups p WHERE p.group_id = g.group_id);
 """
 
 
@@ -142,7 +144,7 @@ def open_writer(directory: Path, busy: BusyHandler) -> apsw.Connection:
     try:
         db.set_busy_handler(busy)
         # A commit writes whole pages to the log, and most entries of its indexes land in pages of their own:
-        # small ones halve what is written. Effective only before the file has content: older ones have 8 KiB.
+        # small ones halve what is written. Effective only before the file has content.
         db.execute("PRAGMA page_size = 4096")
         _enter_wal(db, busy)
         # The cache in KiB: a commit into a large group reads thousands of pages of its indexes.

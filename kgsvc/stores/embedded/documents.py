@@ -28,6 +28,13 @@ from kgsvc.stores.records import document_of, document_text, places_of, places_t
 _DOCUMENT = upsert("documents", "gid, document_id", "latest, data, open")
 _CHUNK = upsert("document_chunks", "gid, uuid", "document_id, active")
 
+_KEEP_FORMER = """
+    INSERT OR REPLACE INTO former_texts (gid, document_id, revision, places)
+    SELECT gid, document_id, json_extract(data, '$.current'), places FROM documents
+    WHERE gid = ? AND document_id = ?
+    """
+_FORGET_FORMER = "DELETE FROM former_texts WHERE gid = ? AND document_id = ? AND revision < ?"
+
 
 def _document(db: apsw.Connection, group_id: str, document_id: str) -> Document | None:
     sql = "SELECT data, open FROM documents WHERE gid = ? AND document_id = ?"
@@ -41,21 +48,34 @@ def _documents(db: apsw.Connection, group_id: str, limit: int, after: str) -> li
     return [document_of(group_id, *row) for row in rows]
 
 
-def _places(db: apsw.Connection, group_id: str, document_id: str) -> tuple[Place, ...]:
-    sql = "SELECT places FROM documents WHERE gid = ? AND document_id = ?"
-    row = first_row(db, sql, (group_of(db, group_id).gid, document_id))
+def _places(
+    db: apsw.Connection, group_id: str, document_id: str, revision: int | None = None
+) -> tuple[Place, ...]:
+    key = (group_of(db, group_id).gid, document_id)
+    if revision is None:
+        row = first_row(db, "SELECT places FROM documents WHERE gid = ? AND document_id = ?", key)
+    else:
+        sql = "SELECT places FROM former_texts WHERE gid = ? AND document_id = ? AND revision = ?"
+        row = first_row(db, sql, (*key, revision))
     return () if row is None else places_of(row[0])
+
+
+def _former_texts(db: apsw.Connection, group_id: str, document_id: str) -> list[int]:
+    sql = "SELECT revision FROM former_texts WHERE gid = ? AND document_id = ? ORDER BY revision"
+    return [row[0] for row in all_rows(db, sql, (group_of(db, group_id).gid, document_id))]
 
 
 def _put_document(
     db: apsw.Connection, document: Document, places: Sequence[Place] | None, expected: int
 ) -> None:
     gid = make_group(db, document.group_id).gid
-    sql = "SELECT latest FROM documents WHERE gid = ? AND document_id = ?"
-    row = first_row(db, sql, (gid, document.document_id))
+    key = (gid, document.document_id)
+    row = first_row(db, "SELECT latest FROM documents WHERE gid = ? AND document_id = ?", key)
     if (0 if row is None else row[0]) != expected:
         raise RevisionChanged("another revision of the document arrived")
-    key = (gid, document.document_id)
+    if places is not None:
+        db.execute(_KEEP_FORMER, key)
+    db.execute(_FORGET_FORMER, (*key, document.revisions[0].number))
     db.execute(_DOCUMENT, (*key, document.latest, document_text(document), int(not document.settled)))
     if places is None:
         return
@@ -105,6 +125,7 @@ def _remove_document(
     db.execute("DELETE FROM documents WHERE gid = ? AND document_id = ? AND latest = ?", (*key, latest))
     if not db.changes():
         return False
+    db.execute("DELETE FROM former_texts WHERE gid = ? AND document_id = ?", key)
     db.execute("DELETE FROM document_chunks WHERE gid = ? AND document_id = ?", key)
     if erased is not None:
         note_erased(db, group_id, erased)
@@ -123,6 +144,7 @@ class EmbeddedDocuments(EmbeddedBase):
     document = reading(_document)
     documents = reading(_documents)
     places = reading(_places)
+    former_texts = reading(_former_texts)
     put_document = writing(_put_document)
     chunks = reading(_chunks)
     retire_chunk = writing(_retire_chunk)

@@ -1,8 +1,8 @@
 """What was asked to be erased, and a file without what removed rows leave in it (ErasureStore).
 
 `secure_delete` overwrites rows as they go, but not the copies that splitting a page of a B-tree left in its
-free space, nor what an older release freed; and the log keeps former pages until it begins anew. So the file
-is written anew (VACUUM) and the log cut off.
+free space; and the log keeps former pages until it begins anew. So the file is written anew (VACUUM) and the
+log cut off.
 """
 
 from __future__ import annotations

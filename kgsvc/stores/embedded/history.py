@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import apsw
 
@@ -29,7 +30,7 @@ from kgsvc.stores.embedded.rows import (
     strings,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading
-from kgsvc.stores.protocol import WHOLE, EntityEpisodes, EpisodeCut, EpisodeTraces, GroupDump
+from kgsvc.stores.protocol import WHOLE, EntityEpisodes, EpisodeCut, EpisodeTraces, GroupDump, MergeCut
 
 _MAX_KEY = (2**63 - 1, "\U0010ffff")
 _MERGE = """
@@ -168,6 +169,29 @@ def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeR
     return [MergeRecord(*row) for row in rows]
 
 
+_LATEST_MERGES = """
+    AND (m.created_ms < ?3 OR m.created_ms = ?3 AND m.merge_id > ?4)
+    ORDER BY m.created_ms DESC, m.merge_id LIMIT ?5
+    """
+_SIZED = "SELECT m.merge_id, octet_length(m.data) FROM merges m "
+_MERGES_OF_ENTITY = _SIZED + "WHERE m.gid = ?1 AND (m.kept_uuid = ?2 OR m.merged_uuid = ?2)" + _LATEST_MERGES
+_MERGES_OF_GROUP = _SIZED + "WHERE m.gid = ?1 AND ?2 IS NULL" + _LATEST_MERGES
+
+
+def _merges_of(
+    db: apsw.Connection, group_id: str, entity_uuid: str | None, cut: MergeCut
+) -> list[MergeRecord]:
+    sql = _MERGES_OF_GROUP if entity_uuid is None else _MERGES_OF_ENTITY
+    behind = cut.behind or (_MAX_KEY[0], "")
+    rows = all_rows(db, sql, (group_of(db, group_id).gid, entity_uuid, *behind, cut.limit))
+    found = json_list(list(within(rows, cut.max_bytes)))
+    among = """
+        WHERE g.group_id = ? AND m.merge_id IN (SELECT value FROM json_each(?))
+        ORDER BY m.created_ms DESC, m.merge_id
+        """
+    return [MergeRecord(*row) for row in all_rows(db, _MERGE + among, (group_id, found))]
+
+
 def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[MergeRecord]:
     sql = """
         WHERE g.group_id = ? AND m.by_episode = ? AND m.by_episode <> ''
@@ -281,10 +305,10 @@ def _latest(db: apsw.Connection, gid: int, source: Source, limit: int, upto: tup
     return all_rows(db, sql, (gid, str(source), *upto, limit))
 
 
-def within(episodes: Sequence[Row], max_bytes: int | None) -> Iterator[int]:
-    """The ids up to the episode with which the bodies exceed `max_bytes`. Rows are (id, size of the body)."""
+def within(rows: Sequence[Row], max_bytes: int | None) -> Iterator[Any]:
+    """The ids up to the row with which the sizes exceed `max_bytes`. Rows are (id, size of its text)."""
     total = 0
-    for row_id, size in episodes:
+    for row_id, size in rows:
         yield row_id
         total += size
         if max_bytes is not None and total > max_bytes:
@@ -353,6 +377,7 @@ class EmbeddedHistory(EmbeddedBase):
     sayings = reading(_sayings)
     merge = reading(_merge)
     merged = reading(_merged)
+    merges_of = reading(_merges_of)
     merges_by = reading(_merges_by)
     merges_holding = reading(_merges_holding)
     facts_holding = reading(_facts_holding)

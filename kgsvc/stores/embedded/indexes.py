@@ -1,5 +1,5 @@
 """What the graph is found by, kept up to date with every delta (called by apply): tokens of names, words of
-facts, vectors, the revisions of texts, and descriptions of communities; and finding candidates by them.
+facts, the revisions of texts, and descriptions of communities; and finding candidates by them.
 
 Facts of a group that is not in memory are found by words (kgsvc.domain.text, cold_search.py), and those in
 memory are indexed by them. The words of the names of both ends stand apart, since renaming an entity changes
@@ -16,6 +16,7 @@ import apsw
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.domain.model.graph import Fact, own_text
 from kgsvc.domain.resolution.decisions import (
+    EXPIRED_READ,
     FROM_THE_FIRST,
     CandidateQuery,
     NameCandidates,
@@ -24,8 +25,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.domain.text import remembered, words
 from kgsvc.stores.embedded.rows import (
-    Group,
-    Ids,
+    GroupRow,
     Row,
     all_rows,
     column,
@@ -79,28 +79,6 @@ def write_name_tokens(db: apsw.Connection, gid: int, terms: Iterable[tuple[str, 
         "INSERT INTO name_tokens (gid, token, uuid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         [(gid, *each) for each in sorted(terms)],
     )
-
-
-_FACT_VECTOR = upsert("fact_vectors", "id", "space, vector")
-_ENTITY_VECTOR = upsert("entity_vectors", "id", "rev, space, vector")
-_PASSAGES = upsert("passage_vectors", "id", "space, vectors")
-
-
-def write_vectors(
-    db: apsw.Connection, gid: int, rev: int, delta: GraphDelta, facts: Ids, entities: Ids
-) -> None:
-    """A vector may also be of a fact or entity that this delta does not write; of neither: passed over."""
-    unknown = [uuid for uuid in delta.vectors if uuid not in facts and uuid not in entities]
-    if unknown:
-        facts = facts | ids_of(db, "facts", gid, unknown)
-        entities = entities | ids_of(db, "entities", gid, unknown)
-    vectors = delta.vectors.items()
-    of_facts = [(facts[uuid], delta.space, vector) for uuid, vector in vectors if uuid in facts]
-    of_entities = [(entities[uuid], rev, delta.space, vector) for uuid, vector in vectors if uuid in entities]
-    db.executemany(_FACT_VECTOR, of_facts)
-    db.executemany(_ENTITY_VECTOR, of_entities)
-    episodes = ids_of(db, "episodes", gid, delta.passages) if delta.passages else {}
-    db.executemany(_PASSAGES, [(episodes[uuid], delta.space, v) for uuid, v in delta.passages.items()])
 
 
 _TOMBSTONE = upsert("text_tombstones", "gid, kind, uuid", "rev")
@@ -212,11 +190,27 @@ def _fact_ids(db: apsw.Connection, gid: int, query: CandidateQuery, told: Collec
         """
     for uuid in sorted({*query.targets, *told}):
         ids.update(column(db, of_target, (gid, uuid, query.facts_per_target)))
+    if query.held_at_ms is not None:
+        for end, uuids in (("source_id", query.sources), ("target_id", query.targets)):
+            for uuid in sorted({*uuids, *told}):
+                ids.update(_ended_after(db, gid, end, uuid, query.held_at_ms))
     ends = ids_of(db, "entities", gid, {uuid for pair in query.pairs for uuid in pair})
     for pair in sorted(set(query.pairs)):
         if all(uuid in ends for uuid in pair):
             ids.update(_between(db, ends[pair[0]], ends[pair[1]], query.facts_per_pair))
     return ids
+
+
+def _ended_after(db: apsw.Connection, gid: int, end: str, uuid: str, ms: int) -> list[Any]:
+    """Facts of a source or target that ended after `ms`, among those that expired last."""
+    sql = f"""
+        SELECT id FROM (
+            SELECT f.id, f.invalid_ms FROM facts f JOIN entities e ON e.id = f.{end}
+            WHERE e.gid = ? AND e.uuid = ? AND f.expired_ms IS NOT NULL
+            ORDER BY f.expired_ms DESC, f.uuid DESC LIMIT ?)
+        WHERE invalid_ms > ?
+        """
+    return column(db, sql, (gid, uuid, EXPIRED_READ, ms))
 
 
 _FEW = 500
@@ -260,8 +254,10 @@ def _labels_of_targets(db: apsw.Connection, fact_ids: Iterable[int]) -> dict[str
     return {uuid: strings(labels) for uuid, labels in rows}
 
 
-def _vectors(db: apsw.Connection, group: Group, after: VectorsAfter) -> VectorPage:
+def _vectors(db: apsw.Connection, group: GroupRow, after: VectorsAfter) -> VectorPage:
     place = after.place if after.epoch == group.epoch else FROM_THE_FIRST
+    if group.tidying or after.space != group.space:  # a page now would pass over what is brought up later
+        return vector_page(after, group.epoch, [])
     sql = """
         WITH page AS (
             SELECT v.id, v.rev, n.uuid FROM entity_vectors v JOIN entities n ON n.id = v.id

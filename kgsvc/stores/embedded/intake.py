@@ -100,12 +100,12 @@ def _read_receipts(db: apsw.Connection, batches: Sequence[AcceptBatch], known: K
     wanted = {batch.receipt_id for batch in batches}
     wanted.update(item.status.receipt_id for item in known.items.values())
     sql = """
-        SELECT receipt_id, rid, group_id, size FROM receipts
+        SELECT receipt_id, rid, group_id, size, created_ms FROM receipts
         WHERE receipt_id IN (SELECT value FROM json_each(?))
         """
     rows = all_rows(db, sql, (json_list(wanted),))
-    for receipt_id, rid, group_id, size in rows:
-        known.receipts[receipt_id] = KnownReceipt(group_id, size)
+    for receipt_id, rid, *listed in rows:
+        known.receipts[receipt_id] = KnownReceipt(*listed)
         ids.receipts[receipt_id] = rid
 
 
@@ -161,6 +161,7 @@ def _item_row(row_id: int, gid: int, rid: int, item: NewItem, now_ms: int) -> Ro
         len(episode.body.encode()),
         json_list(item.previous),
         item.request_id,
+        item.trace,
     )
 
 
@@ -173,8 +174,8 @@ def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: 
     db.executemany(sql, episodes)
     sql = """
         INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms, updated_ms,
-                           next_ms, bytes, previous, request_id)
-        VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?, ?)
+                           next_ms, bytes, previous, request_id, trace)
+        VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?, ?, ?)
         """
     db.executemany(sql, items)
     db.executemany(

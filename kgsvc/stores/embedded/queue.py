@@ -17,8 +17,9 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
+from kgsvc.stores.embedded.modes import paused_since
 from kgsvc.stores.embedded.rows import (
-    Group,
+    GroupRow,
     Row,
     all_rows,
     column,
@@ -29,11 +30,10 @@ from kgsvc.stores.embedded.rows import (
     leased_group,
     one_row,
     strings,
-    warnings_text,
 )
-from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, reading_together, writing
 from kgsvc.stores.protocol import Anchor
-from kgsvc.stores.records import attempts_of
+from kgsvc.stores.records import attempts_of, warnings_text
 
 
 def previous_episodes(
@@ -108,6 +108,7 @@ def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> 
     sql = """
         UPDATE groups SET token = token + 1, owner_id = ?, served_ms = ?
         WHERE group_id = ? AND token = ? AND owner_id IS ? AND renewals = ?
+            AND NOT EXISTS (SELECT 1 FROM paused_groups p WHERE p.group_id = groups.group_id)
         RETURNING gid, token, epoch
         """
     rows = all_rows(
@@ -176,6 +177,8 @@ def _start_items(
     db: apsw.Connection, lease: Lease, now_ms: int, limit: int, max_bytes: int, exclude: Collection[str]
 ) -> list[QueuedItem]:
     group = leased_group(db, lease)
+    if paused_since(db, lease.group_id) is not None:
+        return []
     gid = group.gid
     ids = [] if exclude else _one_suspect(db, gid, now_ms)
     if ids:  # a crash from here on is this item's own
@@ -185,7 +188,7 @@ def _start_items(
     return _started_items(db, lease, group, ids)
 
 
-def _started_items(db: apsw.Connection, lease: Lease, group: Group, ids: list[int]) -> list[QueuedItem]:
+def _started_items(db: apsw.Connection, lease: Lease, group: GroupRow, ids: list[int]) -> list[QueuedItem]:
     db.executemany("UPDATE items SET started = ? WHERE id = ?", [(lease.token, row_id) for row_id in ids])
     return [replace(item, ontology=group.ontology) for item in _queued(db, ids)] if ids else []
 
@@ -221,7 +224,7 @@ def _due(
 def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
     sql = """
         SELECT e.*, i.state, i.accepted_ms, s.data, i.suspect, i.extract_attempts, i.embed_attempts,
-               i.upsert_attempts, i.crash_attempts, i.previous, i.request_id
+               i.upsert_attempts, i.crash_attempts, i.previous, i.request_id, i.trace
         FROM json_each(?) wanted JOIN live_episodes e ON e.id = wanted.value JOIN items i ON i.id = e.id
         LEFT JOIN stages s ON s.id = i.id
         ORDER BY i.reference_ms, i.uuid
@@ -242,6 +245,7 @@ def _queued_item(row: Row) -> QueuedItem:
         previous=strings(row[21]),
         sequence=int(row[0]),
         request_id=row[22],
+        trace=row[23],
     )
 
 
@@ -324,6 +328,6 @@ class EmbeddedQueue(EmbeddedBase):
     renew = writing(_renew)
     release = writing(_release)
     save_transitions = writing(_save_transitions)
-    previous_episodes = reading(previous_episodes)
-    relations = reading(_relations)
+    previous_episodes = reading_together(previous_episodes)
+    relations = reading_together(_relations)
     start_items = writing(_start_items)

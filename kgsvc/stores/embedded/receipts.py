@@ -26,6 +26,7 @@ from kgsvc.stores.embedded.rows import (
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.intake_protocol import Page, QueueDepth
 
+_ROWS_A_REMOVAL = 2_000  # of receipts, so that writers need not wait
 _NEVER = 2**63 - 1  # the largest number that the engine knows
 
 
@@ -114,6 +115,45 @@ def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | No
     return [uuid for _id, uuid in sorted(rows)]
 
 
+def _remove_receipts(db: apsw.Connection, before_ms: int, after: str, limit: int) -> str | None:
+    since_ms, _, last = after.partition(":")
+    sql = """
+        SELECT rid, size, created_ms, EXISTS (
+            SELECT 1 FROM receipt_items l JOIN items i ON i.id = l.item_id
+            WHERE l.rid = r.rid AND (i.next_ms IS NOT NULL OR i.state = 'parked' AND i.reason IS NOT ?4)
+        ) FROM receipts r WHERE (created_ms, rid) > (?1, ?2) AND created_ms < ?3
+        ORDER BY created_ms, rid LIMIT ?5
+        """
+    place = (int(since_ms or -_NEVER), int(last or 0))
+    rows = _first(all_rows(db, sql, (*place, before_ms, GROUP_DELETED, limit)), _ROWS_A_REMOVAL)
+    _remove(db, [rid for rid, _size, _created_ms, needed in rows if not needed])
+    return f"{rows[-1][2]}:{rows[-1][0]}" if rows else None
+
+
+def _remove(db: apsw.Connection, rids: Sequence[int]) -> None:
+    """Receipts, and what deleted groups left of items for their sake."""
+    going = json_ids(rids)
+    sql = """
+        DELETE FROM items WHERE reason = ?2 AND rid IN (SELECT value FROM json_each(?1)) AND id IN
+            (SELECT item_id FROM receipt_items WHERE rid IN (SELECT value FROM json_each(?1)))
+        """
+    db.execute(sql, (going, GROUP_DELETED))
+    for table in ("receipt_items", "receipts"):
+        db.execute(f"DELETE FROM {table} WHERE rid IN (SELECT value FROM json_each(?))", (going,))
+
+
+def _first(rows: Sequence[Row], most: int) -> list[Row]:
+    """Receipts that together list about so many items, one at least."""
+    taken: list[Row] = []
+    size = 0
+    for row in rows:
+        if taken and size + row[1] > most:
+            break
+        taken.append(row)
+        size += row[1]
+    return taken
+
+
 def _depth(db: apsw.Connection) -> QueueDepth:
     sql = """
         SELECT unfinished, parked, (SELECT min(accepted_ms) FROM items WHERE next_ms IS NOT NULL)
@@ -174,5 +214,6 @@ class EmbeddedReceipts(EmbeddedBase):
     receipt = reading(_receipt)
     list_items = reading(_list_items)
     retry_items = writing(_retry_items)
+    remove_receipts = writing(_remove_receipts)
     depth = reading(_depth)
     activity = reading(_activity)

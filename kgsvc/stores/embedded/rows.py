@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, LiteralString
 
@@ -29,7 +29,7 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import ItemStatus, ItemWarning, Lease
+from kgsvc.domain.model.items import ItemStatus, Lease
 from kgsvc.stores import records
 from kgsvc.stores.embedded.schema import ID_BITS
 
@@ -72,7 +72,7 @@ def upsert(
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupRow:
     """A row of `groups`. Of a group that was never written to all numbers are 0: no row has its gid."""
 
     gid: int
@@ -83,24 +83,26 @@ class Group:
     token: int = 0
     owner_id: str | None = None
     ontology: int = 0  # a number that differs from one ontology of the group to the next
+    space: str = ""  # of the vectors in use
+    tidying: int = 0  # whether some of these stand in next_vectors
 
     @property
     def head(self) -> GroupHead:
         """What the outside knows of it."""
-        return GroupHead(self.group_id, self.rev, self.epoch, self.last_ms)
+        return GroupHead(self.group_id, self.rev, self.epoch, self.last_ms, self.space)
 
 
-def group_of(db: apsw.Connection, group_id: str) -> Group:
+def group_of(db: apsw.Connection, group_id: str) -> GroupRow:
     """The group's record."""
     sql = """
-        SELECT gid, group_id, epoch, rev, last_ms, token, owner_id, ontology_rev
+        SELECT gid, group_id, epoch, rev, last_ms, token, owner_id, ontology_rev, space, tidying
         FROM groups WHERE group_id = ?
         """
     row = first_row(db, sql, (group_id,))
-    return Group(0, group_id) if row is None else Group(*row)
+    return GroupRow(0, group_id) if row is None else GroupRow(*row)
 
 
-def make_group(db: apsw.Connection, group_id: str) -> Group:
+def make_group(db: apsw.Connection, group_id: str) -> GroupRow:
     """The group's record, created if needed."""
     group = group_of(db, group_id)
     if group.gid:
@@ -110,10 +112,10 @@ def make_group(db: apsw.Connection, group_id: str) -> Group:
         "INSERT INTO groups (group_id, gid, last_id, has_words) VALUES (?, ?, ?, 1)",
         (group_id, gid, gid << ID_BITS),
     )
-    return Group(gid, group_id)
+    return GroupRow(gid, group_id)
 
 
-def leased_group(db: apsw.Connection, lease: Lease) -> Group:
+def leased_group(db: apsw.Connection, lease: Lease) -> GroupRow:
     """The group's record. LeaseLost if the lease is no longer held."""
     group = group_of(db, lease.group_id)
     if (group.token, group.owner_id, group.epoch) != (lease.token, lease.owner_id, lease.epoch):
@@ -126,14 +128,17 @@ def new_gid(db: apsw.Connection) -> int:
     return int(one_row(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid")[0])
 
 
+_TAKE = "UPDATE {} SET last_id = last_id + ? WHERE gid = ? RETURNING last_id"
+
+
 def take_ids(db: apsw.Connection, gid: int, count: int) -> range:
     """`count` fresh ids for rows of the group."""
     if not count:
         return range(0)
-    (last,) = one_row(
-        db, "UPDATE groups SET last_id = last_id + ? WHERE gid = ? RETURNING last_id", (count, gid)
-    )
-    return range(last - count + 1, last + 1)
+    row = first_row(db, _TAKE.format("groups"), (count, gid))
+    if row is None:  # of a group that is being imported
+        row = one_row(db, _TAKE.format("imports"), (count, gid))
+    return range(row[0] - count + 1, row[0] + 1)
 
 
 def id_span(gid: int) -> tuple[int, int]:
@@ -141,7 +146,7 @@ def id_span(gid: int) -> tuple[int, int]:
     return gid << ID_BITS, ((gid + 1) << ID_BITS) - 1
 
 
-def page_end(db: apsw.Connection, group: Group, after_rev: int, limit: int) -> int:
+def page_end(db: apsw.Connection, group: GroupRow, after_rev: int, limit: int) -> int:
     """Up to which revision a page of facts goes: that of its `limit`-th fact, the group's if there are
     fewer."""
     later = "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?"
@@ -339,11 +344,6 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
 def status_of(row: Row) -> ItemStatus:
     """From `live_items` (id, gid, …)."""
     return records.status_of(row[2:11], row[15:18], row[18])
-
-
-def warnings_text(warnings: Collection[ItemWarning]) -> str:
-    """For items.warnings."""
-    return _list_text([astuple(each) for each in warnings])
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:

@@ -9,7 +9,7 @@ import apsw
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.embedded.rows import (
-    Group,
+    GroupRow,
     Row,
     all_rows,
     column,
@@ -49,24 +49,26 @@ def _text_changes(
     upto = min([end, *_cuts(db, group, after, limit, max_bytes)])
     span = (group.gid, *after, *upto)
     sql = """
-        SELECT n.*, v.space, v.vector,
+        SELECT n.*, iif(x.space = ?6, x.space, v.space), iif(x.space = ?6, x.vector, v.vector),
             (SELECT json_group_array(name_key) FROM names k WHERE k.entity_id = n.id)
         FROM entities r JOIN live_entities n ON n.id = r.id LEFT JOIN entity_vectors v ON v.id = n.id
+            LEFT JOIN next_vectors x ON x.id = n.id
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, r.uuid) > (?2, ?3) AND (r.rev, r.uuid) <= (?4, ?5)
         ORDER BY r.rev, r.uuid
         """
-    entities = all_rows(db, sql, span)
+    entities = all_rows(db, sql, (*span, group.space))
     sql = """
-        SELECT e.*, v.space, v.vectors,
+        SELECT e.*, iif(x.space = ?6, x.space, v.space), iif(x.space = ?6, x.vector, v.vectors),
             (SELECT json_group_array(n.uuid) FROM mentions m JOIN entities n ON n.id = m.entity_id
              WHERE m.episode_id = e.id)
         FROM found_episodes r JOIN live_episodes e ON e.id = r.id LEFT JOIN passage_vectors v ON v.id = e.id
+            LEFT JOIN next_vectors x ON x.id = e.id
         WHERE r.gid = ?1 AND r.rev BETWEEN ?2 AND ?4
             AND (r.rev, e.uuid) > (?2, ?3) AND (r.rev, e.uuid) <= (?4, ?5)
         ORDER BY r.rev, e.uuid
         """
-    episodes = all_rows(db, sql, span)
+    episodes = all_rows(db, sql, (*span, group.space))
     return TextChanges(
         group.head,
         tuple(map(_entity, entities)),
@@ -75,28 +77,30 @@ def _text_changes(
         _removed(db, "episode", span),
         upto_rev=upto[0] - 1,
         more=upto < end,
-        communities=_communities(db, group.gid, after, upto),
+        communities=_communities(db, group, after, upto),
         upto_uuid=upto[1],
     )
 
 
 def _communities(
-    db: apsw.Connection, gid: int, after: Place, upto: Place
+    db: apsw.Connection, group: GroupRow, after: Place, upto: Place
 ) -> tuple[IndexedCommunity, ...] | None:
     """They come before everything else of their revision."""
-    current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (gid,))
+    current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (group.gid,))
     if current is None or not after <= (current[1], "") <= upto:
         return None
     sql = """
-        SELECT c.uuid, c.name, c.summary, c.created_ms, coalesce(v.space, ''), v.vector
+        SELECT c.uuid, c.name, c.summary, c.created_ms,
+            iif(x.space = ?3, x.space, coalesce(v.space, '')), iif(x.space = ?3, x.vector, v.vector)
         FROM communities c LEFT JOIN community_vectors v ON v.id = c.id
-        WHERE c.gid = ? AND c.build_id = ? ORDER BY c.uuid
+            LEFT JOIN next_vectors x ON x.id = c.id
+        WHERE c.gid = ?1 AND c.build_id = ?2 ORDER BY c.uuid
         """
-    rows = all_rows(db, sql, (gid, current[0]))
+    rows = all_rows(db, sql, (group.gid, current[0], group.space))
     return tuple(IndexedCommunity(*row) for row in rows)
 
 
-def _cuts(db: apsw.Connection, group: Group, after: Place, limit: int, max_bytes: int) -> list[Place]:
+def _cuts(db: apsw.Connection, group: GroupRow, after: Place, limit: int, max_bytes: int) -> list[Place]:
     """Where a page ends at the latest: at the `limit`-th of a kind, at the episode with which bodies exceed
     `max_bytes`; nowhere if there are fewer."""
     limit = max(limit, 1)
@@ -145,7 +149,7 @@ def _episode(row: Row) -> IndexedEpisode:
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:
     sql = """
-        SELECT group_id, rev, epoch, last_ms FROM groups
+        SELECT group_id, rev, epoch, last_ms, space FROM groups
         WHERE group_id IN (SELECT value FROM json_each(?))
         """
     rows = all_rows(db, sql, (json_list(group_ids),))
@@ -157,11 +161,13 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
     upto_rev = page_end(db, group, after_rev, limit)
     span = (group.gid, after_rev, upto_rev)
     sql = """
-        SELECT f.*, v.space, v.vector, CAST(w.own || w.source || w.target AS BLOB)
+        SELECT f.*, iif(x.space = ?4, x.space, v.space), iif(x.space = ?4, x.vector, v.vector),
+            CAST(w.own || w.source || w.target AS BLOB)
         FROM live_facts f LEFT JOIN fact_vectors v ON v.id = f.id LEFT JOIN fact_words w ON w.id = f.id
-        WHERE f.gid = ? AND f.rev > ? AND f.rev <= ? ORDER BY f.rev, f.uuid
+            LEFT JOIN next_vectors x ON x.id = f.id
+        WHERE f.gid = ?1 AND f.rev > ?2 AND f.rev <= ?3 ORDER BY f.rev, f.uuid
         """
-    facts = all_rows(db, sql, span)
+    facts = all_rows(db, sql, (*span, group.space))
     sql = """
         SELECT t.uuid FROM fact_tombstones t WHERE t.gid = ? AND t.rev > ? AND t.rev <= ?
             AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.uuid = t.uuid AND f.gid = t.gid)

@@ -7,11 +7,11 @@ import contextlib
 import functools
 import queue
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar
+from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar, cast
 
 import apsw
 
@@ -27,6 +27,7 @@ from kgsvc.stores.embedded.connection import (
     unavailable,
 )
 from kgsvc.stores.embedded.wal import Wal
+from kgsvc.stores.together import Together
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128
@@ -262,7 +263,10 @@ class Readers:
 
 
 P = ParamSpec("P")
+Job = Callable[[apsw.Connection], Any]
 _DEADLINE_S = 30.0
+_READS_TOGETHER = 32
+_READS_AT_ONCE = 2  # one of a large group does not keep all others waiting
 
 
 class EmbeddedBase:
@@ -271,6 +275,9 @@ class EmbeddedBase:
     def __init__(self, writer: Writer, readers: Readers) -> None:
         self._writer = writer
         self._readers = readers
+        self._together = Together[Job, Any](
+            self._read_all, lambda _: 1, _READS_TOGETHER, _READS_TOGETHER, _READS_AT_ONCE
+        )
 
     async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` in a durable transaction. StoreUnavailable past the deadline: it may still happen."""
@@ -288,6 +295,25 @@ class EmbeddedBase:
         except TimeoutError as error:
             raise StoreUnavailable("the embedded store did not read in time") from error
 
+    async def _read_all(self, jobs: Sequence[Job]) -> list[Any]:
+        """What each of the jobs returns or raises, all in one snapshot."""
+        return await self._read(lambda db: [_outcome(db, job) for job in jobs])
+
+    async def _read_together(self, job: Job) -> Any:
+        outcome = await self._together.run(None, job)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+def _outcome(db: apsw.Connection, job: Job) -> Any:
+    try:
+        return job(db)
+    except apsw.Error as error:
+        return unavailable(error)
+    except Exception as error:  # noqa: BLE001 - raised where it was asked for
+        return error
+
 
 Work = Callable[Concatenate[apsw.Connection, P], T]
 Method = Callable[Concatenate[EmbeddedBase, P], Coroutine[Any, Any, T]]
@@ -299,6 +325,17 @@ def reading(work: Work[P, T]) -> Method[P, T]:
     @functools.wraps(work)
     async def method(self: EmbeddedBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._read(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def reading_together(work: Work[P, T]) -> Method[P, T]:
+    """As `reading`, for reads that are bounded by what is asked for: those that come at the same time, as of
+    many groups that are worked on, share a snapshot and a change of threads."""
+
+    @functools.wraps(work)
+    async def method(self: EmbeddedBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return cast(T, await self._read_together(lambda db: work(db, *args, **kwargs)))
 
     return method
 

@@ -8,23 +8,14 @@ from typing import LiteralString
 from neo4j import Query
 from neo4j.exceptions import ClientError
 
-from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
+from kgsvc.stores.admission import check_schema
 from kgsvc.stores.neo4j.base import Row, Tx
-from kgsvc.stores.neo4j.erasures import Erasures, note_erased
+from kgsvc.stores.neo4j.erasures import Neo4jErasures, note_erased
 from kgsvc.stores.neo4j.receipts import RELEASE_GROUP
-from kgsvc.stores.neo4j.schema import (
-    BOOTSTRAP,
-    ENDS_SINCE,
-    FACT_VECTORS,
-    MIGRATIONS,
-    NAME_TOKENS_SINCE,
-    SCHEMA_VERSION,
-    VALUES_SINCE,
-)
-from kgsvc.stores.neo4j.upgrading import Upgrading
+from kgsvc.stores.neo4j.schema import BOOTSTRAP, FACT_VECTORS, SCHEMA, SCHEMA_VERSION
 from kgsvc.stores.protocol import GroupSize, StoreInfo
 
 _SCHEMA_LOCK: LiteralString = """
@@ -47,7 +38,6 @@ _KEYED: LiteralString = """
 _INDEXES: LiteralString = "SHOW INDEXES YIELD name, state RETURN name, state"
 _CLOCK: LiteralString = "RETURN datetime().epochMillis"
 _MADE = re.compile(r"CREATE (?:FULLTEXT |VECTOR )?(?:INDEX|CONSTRAINT) (\w+)")
-_DROPPED = re.compile(r"DROP (?:INDEX|CONSTRAINT) (\w+)")
 _AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(3600)"
 _ENGINE: LiteralString = (
     "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'"
@@ -56,11 +46,13 @@ _ENGINE: LiteralString = (
 
 _CLOSE_GROUP: LiteralString = """
     <LOCKED_GROUP>
-    SET g.epoch = g.epoch + 1, g.rev = g.rev + 1, g.purging = true,
+    SET g.epoch = coalesce(g.import_epoch, g.epoch) + 1, g.rev = g.rev + 1, g.purging = true,
+        g.import_id = null, g.import_epoch = null, g.import_lines = null, g.import_seq = null,
         g.ontology = null, g.ontology_rev = coalesce(g.ontology_rev, 0) + 1,
         g.last_ms = CASE WHEN g.last_ms >= $p.now_ms THEN g.last_ms + 1 ELSE $p.now_ms END,
         g.owner_id = null, g.owner_token = g.owner_token + 1, g.communities = null,
-        g.facts = 0, g.fact_terms = 0
+        g.facts = 0, g.fact_terms = 0, g.space = null, g.tidying = null, g.paused_ms = null
+    REMOVE g:KgPaused
     WITH g
     <COUNT_ACTIVITY>
     RETURN g.epoch
@@ -73,6 +65,12 @@ _ENTITIES: LiteralString = """
 _FACTS: LiteralString = """
         COUNT { MATCH ()-[x:RELATES_TO]->() WHERE x.group_id = g.group_id AND x.epoch = g.epoch
             AND x.rev IS NOT NULL }"""
+_WAITING: LiteralString = """
+        COUNT { MATCH (x:KgPending) WHERE x.group_id = g.group_id AND x.epoch = g.epoch
+            AND x.reference_ms IS NOT NULL AND x.uuid IS NOT NULL }"""
+_PARKED: LiteralString = """
+        COUNT { MATCH (x:KgItem) WHERE x.group_id = g.group_id AND x.epoch = g.epoch AND x.state = 'parked'
+            AND x.seq IS NOT NULL AND x.uuid IS NOT NULL }"""
 _COUNTS: LiteralString = (
     "<LOCKED_GROUP> WITH g RETURN "
     + _EPISODES
@@ -158,38 +156,46 @@ _PURGE: tuple[LiteralString, ...] = (
     _removal("Community", "build", "uuid"),
     _removal("KgDraft", "build", "uuid"),
     _removal("KgReplaced"),
+    _removal("KgFill"),
     _removal("KgDocument", "document_id"),
+    _removal("KgFormerText", "document_id", "revision"),
     _removal("KgChunk", "uuid"),
 )
 _NOT_UNDERSTOOD = {"Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.ArgumentError"}
 _BATCH = 1_000
 _PARTS = 1_000  # of erasures that are completed at once
-_MIGRATION_S = 3_600.0  # a constraint on a big graph that was there before takes its time
+_SCHEMA_S = 3_600.0  # a constraint on a big graph that was there before takes its time
 
-_HAS_CONTENT: LiteralString = """(EXISTS {
+HAS_CONTENT: LiteralString = """(EXISTS {
         MATCH (e:Episodic)
         WHERE e.group_id = g.group_id AND e.epoch = g.epoch AND e.source IS NOT NULL
             AND e.reference_ms IS NOT NULL AND e.uuid IS NOT NULL
     } OR EXISTS {
         MATCH (n:Entity) WHERE n.group_id = g.group_id AND n.epoch = g.epoch
     } OR g.ontology IS NOT NULL)"""
-_FORGET: LiteralString = "<LOCKED_GROUP> WITH g WHERE g.purging IS NULL AND NOT " + _HAS_CONTENT + " DELETE g"
-_GROUPS: LiteralString = "MATCH (g:KgGroup) WHERE " + _HAS_CONTENT + " RETURN g.group_id"
+_FORGET: LiteralString = (
+    "<LOCKED_GROUP> WITH g WHERE g.purging IS NULL AND NOT g:KgPaused AND NOT " + HAS_CONTENT + " DELETE g"
+)
+_GROUPS: LiteralString = "MATCH (g:KgGroup) WHERE " + HAS_CONTENT + " RETURN g.group_id"
 _BUSIEST: LiteralString = """
     MATCH (g:KgGroup) WHERE g.rev > 0
     WITH g ORDER BY g.rev DESC, g.group_id LIMIT $p.limit
     RETURN g.group_id
     """
 _SIZES: LiteralString = (
-    "MATCH (g:KgGroup) WHERE g.group_id >= $p.first AND g.group_id < $p.end AND "
-    + _HAS_CONTENT
-    + " WITH g ORDER BY g.group_id LIMIT $p.limit RETURN g.group_id, "
+    "MATCH (g:KgGroup) WHERE g.group_id >= $p.first AND g.group_id < $p.end AND (g:KgPaused OR "
+    + HAS_CONTENT
+    + ") WITH g ORDER BY g.group_id LIMIT $p.limit RETURN g.group_id, "
     + _EPISODES
     + ", "
     + _ENTITIES
     + ", "
     + _FACTS
-    + ", g.last_ms"
+    + ", g.last_ms, "
+    + _WAITING
+    + ", "
+    + _PARKED
+    + ", g.paused_ms"
 )
 
 _PUT_ONTOLOGY: LiteralString = """
@@ -200,33 +206,26 @@ _PUT_ONTOLOGY: LiteralString = """
 _ONTOLOGY: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.ontology"
 
 
-class Admin(Upgrading, Erasures):
+class Admin(Neo4jErasures):
     """AdminStore, ErasureStore."""
 
     async def migrate(self) -> int:
         await self._run(BOOTSTRAP)
-        await self._transact(self._upgrade, _MIGRATION_S)
+        await self._transact(self._make, _SCHEMA_S)
         await self._purge_interrupted()
         return SCHEMA_VERSION
 
-    async def _upgrade(self, tx: Tx) -> None:
+    async def _make(self, tx: Tx) -> None:
         """Holds the lock in `tx` while the steps run, each in a transaction of its own as DDL must."""
         ((version,),) = await tx.run(_SCHEMA_LOCK)
-        if version > SCHEMA_VERSION:
-            raise StoreUnavailable(
-                f"the database has schema {version}, this version knows up to {SCHEMA_VERSION}: upgrade kgsvc"
-            )
-        for step in [step for steps in MIGRATIONS[version:] for step in steps]:
-            await self._step(step)
+        if version:
+            check_schema("the database", version, SCHEMA_VERSION)
+        else:
+            for step in SCHEMA:
+                await self._step(step)
         self._vectors_indexed = await self._index_vectors()
-        if version < SCHEMA_VERSION:
+        if not version:
             await self._step(_AWAIT_INDEXES)
-            if 0 < version < NAME_TOKENS_SINCE:
-                await self.fill_name_tokens()
-            if 0 < version < ENDS_SINCE:
-                await self.fold_former_ends()
-            if 0 < version < VALUES_SINCE:
-                await self.mend_values()
             await tx.run(
                 _SCHEMA_SET,
                 version=SCHEMA_VERSION,
@@ -247,8 +246,8 @@ class Admin(Upgrading, Erasures):
         return True
 
     async def _step(self, statement: LiteralString) -> None:
-        async with self._driver.session(database=self._database) as session:
-            await (await session.run(Query(statement, timeout=_MIGRATION_S))).consume()
+        async with self._session() as session:
+            await (await session.run(Query(statement, timeout=_SCHEMA_S))).consume()
 
     async def keyed(self, fingerprint: int) -> int:
         return int((await self._run(_KEYED, fingerprint=fingerprint))[0][0])
@@ -260,8 +259,7 @@ class Admin(Upgrading, Erasures):
         return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
 
     async def bad_indexes(self) -> list[str]:
-        steps = "\n".join([BOOTSTRAP, *(step for steps in MIGRATIONS for step in steps)])
-        wanted = set(_MADE.findall(steps)) - set(_DROPPED.findall(steps))
+        wanted = set(_MADE.findall("\n".join([BOOTSTRAP, *SCHEMA])))
         states = {row[0]: row[1] for row in await self._run(_INDEXES)}
         return sorted(name for name in wanted if states.get(name) != "ONLINE")
 

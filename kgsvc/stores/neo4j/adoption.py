@@ -26,6 +26,7 @@ _EPISODES: LiteralString = """
 _TAKE_EPISODES: LiteralString = """
     <LOCKED_GROUP>
     SET g.facts = CASE WHEN g.rev = 0 THEN 0 ELSE g.facts END, g.rev = g.rev + 1
+    WITH g <BEGIN_FILL>
     WITH g, g.rev AS rev
     UNWIND $p.rows AS row
     MATCH (e:Episodic {uuid: row.uuid}) WHERE e.group_id = $p.group_id AND e.reference_ms IS NULL

@@ -31,7 +31,8 @@ from kgsvc.stores.neo4j.queue import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.neo4j.receipts import LOCK_COUNTERS, RELEASE_EPISODES, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
-from kgsvc.stores.neo4j.together import Together
+from kgsvc.stores.neo4j.vectors import WRITE_NEXT, vector_rows
+from kgsvc.stores.together import Together
 
 _NAME_TOKENS: LiteralString = """
     CALL () {
@@ -44,7 +45,7 @@ _NAME_TOKENS: LiteralString = """
 _WRITE: LiteralString = (
     """
     MATCH (g:KgGroup {group_id: $p.group_id})
-    SET g.rev = $p.rev, g.last_ms = $p.system_ms
+    SET g.rev = $p.rev, g.last_ms = $p.system_ms, g.space = coalesce(g.space, $p.used)
     WITH g
     CALL () {
         UNWIND $p.claims AS row
@@ -156,11 +157,13 @@ _WRITE: LiteralString = (
         UNWIND $p.entity_vectors AS row
         <SEEK n:Entity row[0]>
         SET n.vector = row[1], n.space = $p.space, n.vector_rev = $p.rev
+        REMOVE n.next_vector, n.next_space
     }
     CALL () {
         UNWIND $p.passages AS row
         <SEEK e:Episodic row[0]>
         SET e.passages = row[1], e.space = $p.space
+        REMOVE e.next_vector, e.next_space
     }
     CALL () {
         UNWIND $p.fact_vectors AS row
@@ -169,8 +172,10 @@ _WRITE: LiteralString = (
     """
     + SET_VECTOR
     + """
+        REMOVE r.next_vector, r.next_space
     }
     """
+    + WRITE_NEXT
     + COUNT_TERMS
     + """
     CALL () {
@@ -244,7 +249,8 @@ _WRITE: LiteralString = (
         UNWIND $p.dropped_hubs AS uuid
         <SEEK n:Entity uuid>
         MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
-        SET c.name = '', c.summary = '', c.vector = null, c.space = null
+        SET c.name = '', c.summary = '', c.vector = null, c.space = null, c.next_vector = null,
+            c.next_space = null
     }
     CALL () {
         UNWIND $p.removed_entities AS uuid
@@ -261,7 +267,8 @@ _WRITE: LiteralString = (
     """
 )
 _LOCK_EACH: LiteralString = for_each(
-    whole_text(LOCK), "head, token, claimed, ours, owners, entities, facts, known, group_id, counters"
+    whole_text(LOCK),
+    "head, token, claimed, ours, owners, entities, facts, known, group_id, counters, wanted",
 )
 _WRITE_25: LiteralString = "CYPHER 25" + _WRITE  # takes vectors as such
 # What few commits of items have, if any: removals, merges, new names of entities, callers' keys.
@@ -283,6 +290,10 @@ _RARE = (
     "dropped_hubs",
     "hidden_episodes",
     "gone",
+    "next_entities",
+    "next_facts",
+    "next_passages",
+    "refilled",
 )
 _ADD_EACH: LiteralString = for_each(without(whole_text(_WRITE), _RARE), "rev")
 _ADD_EACH_25: LiteralString = "CYPHER 25 " + _ADD_EACH
@@ -312,7 +323,8 @@ class Apply(Base):
         """Each group of `changes` once. Those that are refused drop out; what cannot be written is found by
         halves."""
         try:
-            found = await self._transact(partial(self._lock_and_write, changes))
+            known = all(delta.claim is not None for delta, _ in changes)  # once written
+            found = await self._transact(partial(self._lock_and_write, changes), repeatable=known)
         except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:  # of the only change
             return [refused]
         except (StoreRefused, ValueError, TypeError, OverflowError) as error:  # its own group is told, alone
@@ -342,22 +354,32 @@ class Apply(Base):
                 found[delta.group_id] = refused
                 continue
             if unchanged is None:
-                writes.append(self._written(row, delta, guard) | {"shard": shard})
-                unchanged = GroupHead(delta.group_id, writes[-1]["rev"], guard.epoch, delta.system_ms)
+                writes.append(self.written(row, delta, guard) | {"shard": shard})
+                head = (
+                    writes[-1]["rev"],
+                    guard.epoch,
+                    delta.system_ms,
+                    row[0][3] or writes[-1]["used"] or "",
+                )
+                unchanged = GroupHead(delta.group_id, *head)
             found[delta.group_id] = unchanged
+        await self.write_rows(tx, writes)
+        for delta, _ in ordered:
+            if delta.erased is not None and isinstance(found[delta.group_id], GroupHead):
+                await note_erased(tx, delta.group_id, delta.erased)
+        return found
+
+    async def write_rows(self, tx: Tx, writes: Sequence[dict[str, Any]]) -> None:
+        """Write changes whose parameters `written` made, with the shard of each."""
         plain = [values for values in writes if not any(values[name] for name in _RARE)]
         if plain:
             await tx.run(_ADD_EACH_25 if self._vectors_indexed else _ADD_EACH, all=plain)
         for values in writes:
             if any(values[name] for name in _RARE):
                 await tx.run(_WRITE_25 if self._vectors_indexed else _WRITE, **values)
-        for delta, _ in ordered:
-            if delta.erased is not None and isinstance(found[delta.group_id], GroupHead):
-                await note_erased(tx, delta.group_id, delta.erased)
-        return found
 
-    def _written(self, row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
-        """Parameters of the write."""
+    def written(self, row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
+        """Parameters of the write. `row` is one of LOCK."""
         values = _values(row, delta, guard)
         for vector in values["fact_vectors"]:
             vector.append(numbers(vector[1], packed=self._vectors_indexed))
@@ -398,7 +420,7 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "created": [fact for fact in facts if fact[0] not in ends],
         "replaced": [fact for fact in facts if fact[0] in ends],
         "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
-        **_vectors(delta),
+        **vector_rows(delta, row[0][3] if row[0] else None, row[10]),
         "mentions": [_mention_row(mention) for mention in delta.mentions],
         "removed_names": [digest(key) for key in delta.remove_names],
         "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
@@ -432,16 +454,3 @@ def _mention_row(mention: Mention) -> list[Any]:
     created_ms, names, types = mention.created_ms, list(mention.names), list(mention.types)
     ends = (mention.episode_uuid, mention.entity_uuid)
     return [mention.uuid, *ends, created_ms, calendar(created_ms), names, types]
-
-
-def _vectors(delta: GraphDelta) -> dict[str, Any]:
-    """Parameters. A vector of what the delta does not write is offered to entities and facts alike."""
-    entities = {entity.uuid for entity in delta.entities}
-    facts = {fact.uuid for fact in delta.facts}
-    pairs = delta.vectors.items()
-    return {
-        "space": delta.space,
-        "entity_vectors": [[uuid, v] for uuid, v in pairs if uuid in entities or uuid not in facts],
-        "fact_vectors": [[uuid, v] for uuid, v in pairs if uuid in facts or uuid not in entities],
-        "passages": [list(each) for each in delta.passages.items()],
-    }

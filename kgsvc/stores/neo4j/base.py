@@ -14,12 +14,13 @@ from functools import cache
 from itertools import cycle
 from typing import Any, LiteralString, TypeVar
 
-from neo4j import WRITE_ACCESS, AsyncDriver, AsyncTransaction, Query
+from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncDriver, AsyncSession, AsyncTransaction, Bookmarks, Query
 from neo4j.exceptions import (
     AuthError,
     ConstraintError,
     DatabaseError,
     DriverError,
+    IncompleteCommit,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
@@ -33,8 +34,20 @@ from tenacity import (
 )
 
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
+from kgsvc.stores.consistency import may_lag
+from kgsvc.stores.neo4j.bookmarks import Seen
 from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
+
+
+def _in_use(row: LiteralString, name: LiteralString) -> LiteralString:
+    beside: LiteralString = "ROW.next_space IS NOT NULL AND ROW.next_space = g.space"
+    columns: LiteralString = (
+        "CASE WHEN " + beside + " THEN ROW.next_space ELSE ROW.space END,"
+        " CASE WHEN " + beside + " THEN ROW.next_vector ELSE ROW.NAME END"
+    )
+    return columns.replace("ROW", row).replace("NAME", name)
+
 
 _CLAUSES: dict[LiteralString, LiteralString] = {
     # A build, locked, for who holds its lease. Who writes more than the build takes the group's lock first.
@@ -44,6 +57,24 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     MATCH (b:KgBuild {group_id: $p.group_id, epoch: $p.epoch, build_id: $p.build_id})
     SET b.lock = 0
     WITH g, b WHERE b.token = $p.token AND b.owner_id = $p.owner_id AND b.next_ms IS NOT NULL""",
+    # The same of a fill.
+    "<LEASED_FILL>": "MATCH (g:KgGroup {group_id: $p.group_id}) WHERE g.epoch = $p.epoch <OWN_FILL>",
+    "<LOCKED_LEASED_FILL>": "<LOCKED_GROUP> WITH g WHERE g.epoch = $p.epoch <OWN_FILL>",
+    "<OWN_FILL>": """
+    MATCH (f:KgFill {group_id: $p.group_id, epoch: $p.epoch})
+    SET f.lock = 0
+    WITH g, f WHERE f.token = $p.token AND f.owner_id = $p.owner_id""",
+    # A fill of the group `g` begins; who works on it already loses it.
+    "<BEGIN_FILL>": """<MERGE_FILL>
+    SET f.token = f.token + 1, f.owner_id = null, f.next_ms = $p.now_ms""",
+    "<MERGE_FILL>": """MERGE (f:KgFill {group_id: g.group_id, epoch: g.epoch})
+    ON CREATE SET f.token = 0, f.renewals = 0, f.attempts = 0, f.after_rev = 0, f.after_uuid = '',
+        f.facts_rev = 0, f.space = '', f.embedded = 0""",
+    # Space and vector in use, in a group `g`.
+    "<VECTOR r>": _in_use("r", "vector"),
+    "<VECTOR n>": _in_use("n", "vector"),
+    "<VECTOR e>": _in_use("e", "passages"),
+    "<VECTOR c>": _in_use("c", "vector"),
     "<DRAFTS_OF_BUILD>": """MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
     WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build = $p.build_id
         AND d.uuid IS NOT NULL""",
@@ -63,6 +94,9 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<DOCUMENT_OF_GROUP>": """<GROUP>
     MATCH (d:KgDocument {group_id: $p.group_id, epoch: epoch, document_id: $p.document_id})
         USING INDEX SEEK d:KgDocument(group_id, epoch, document_id)""",
+    "<FORMER_TEXTS>": """<GROUP>
+    MATCH (f:KgFormerText) USING INDEX SEEK f:KgFormerText(group_id, epoch, document_id, revision)
+    WHERE f.group_id = $p.group_id AND f.epoch = epoch AND f.document_id = $p.document_id""",
     "<CHUNKS_OF_DOCUMENT>": """<GROUP>
     MATCH (c:KgChunk) USING INDEX SEEK c:KgChunk(group_id, epoch, document_id)
     WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.document_id = $p.document_id""",
@@ -74,6 +108,7 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<LEASED_GROUP>": """<LOCKED_GROUP>
     WITH g WHERE g.owner_token = $p.token AND g.owner_id = $p.owner_id AND g.epoch = $p.epoch""",
     "<GROUP>": "MATCH (g:KgGroup {group_id: $p.group_id}) WITH g.epoch AS epoch",
+    "<GROUP_AND_EPOCH>": "MATCH (g:KgGroup {group_id: $p.group_id}) WITH g, g.epoch AS epoch",
     "<LOCKED_GROUP>": "MATCH (g:KgGroup {group_id: $p.group_id}) SET g.lock = 0",
     "<NEW_GROUP>": """MERGE (g:KgGroup {group_id: $p.group_id})
     ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
@@ -206,11 +241,13 @@ def without(statement: LiteralString, parameters: Collection[str]) -> LiteralStr
 _SUBQUERY = re.compile(r"CALL \([^)]*\) \{\s*UNWIND \$p\.(\w+) AS .*", re.DOTALL)
 
 
-def for_each(statement: LiteralString, columns: LiteralString) -> LiteralString:
+def for_each(statement: LiteralString, columns: LiteralString, shared: Collection[str] = ()) -> LiteralString:
     """The statement run once for each of the maps in `$p.all`, in their order, in one round trip. It returns
-    `columns`, all of them named."""
+    `columns`, all of them named. Parameters that are `shared` stay beside `$p.all`: LIMIT takes no others."""
     own = _SCOPE.sub(lambda asked: f"CALL ({', '.join(filter(None, (asked[1], 'each')))}) {{", statement)
     own = own.replace("$p.", "each.")
+    for name in shared:
+        own = own.replace(f"each.{name}", f"$p.{name}")
     return f"UNWIND $p.all AS each CALL (each) {{ {own} }} RETURN {columns}"
 
 
@@ -227,6 +264,15 @@ def planned_once(statement: LiteralString) -> LiteralString:
     if statement.startswith("CYPHER 25"):
         return "CYPHER 25 replan=skip" + whole_text(statement[len("CYPHER 25") :])
     return "CYPHER replan=skip " + whole_text(statement)
+
+
+_WRITES = re.compile(r"\b(?:SET|CREATE|MERGE|DELETE|REMOVE|FOREACH|DROP)\b")
+
+
+@cache
+def writes(statement: LiteralString) -> bool:
+    """Whether a clause of the statement writes: only the leader runs it then."""
+    return _WRITES.search(whole_text(statement)) is not None
 
 
 class Tx:
@@ -247,6 +293,7 @@ class Base:
     def __init__(self, driver: AsyncDriver, database: str, deadline_s: float, patience_s: float) -> None:
         self._driver = driver
         self._database = database
+        self._seen: Seen | None = None  # None: the server is asked directly, and is the only one
         self._deadline_s = deadline_s
         self._patience_s = patience_s
         self._vectors_indexed = False  # whether the server filters within its vector index (`migrate` looks)
@@ -256,9 +303,20 @@ class Base:
         """The piece of the activity counter that the next write adds to."""
         return next(self._shards)
 
+    def _session(self, access: str = WRITE_ACCESS, bookmarks: Bookmarks | None = None) -> AsyncSession:
+        """A session that sees what those before it in this process saw. With WRITE_ACCESS it is the leader's,
+        with READ_ACCESS any server's that got so far."""
+        return self._driver.session(
+            database=self._database,
+            default_access_mode=access,
+            bookmark_manager=self._seen,
+            bookmarks=bookmarks,
+        )
+
     async def _once(self, statement: LiteralString, **values: Any) -> list[Row]:
         """One statement, one transaction, one round trip; the driver's own errors."""
-        async with self._driver.session(database=self._database, default_access_mode=WRITE_ACCESS) as session:
+        access = READ_ACCESS if may_lag.get() and not writes(statement) else WRITE_ACCESS
+        async with self._session(access) as session:
             query = Query(planned_once(statement), timeout=self._deadline_s)
             result = await session.run(query, {"p": values})
             return await result.values()
@@ -280,24 +338,37 @@ class Base:
         while removed == batch:
             ((removed,),) = await self._run(statement, **values, batch=batch)
 
-    async def _transact(self, work: Callable[[Tx], Awaitable[T]], deadline_s: float | None = None) -> T:
+    async def _transact(
+        self,
+        work: Callable[[Tx], Awaitable[T]],
+        deadline_s: float | None = None,
+        *,
+        repeatable: bool = False,
+    ) -> T:
         """Several statements, one transaction: rolled back when `work` raises. As `_run`.
 
-        `work` may be run twice, also after a commit whose answer was lost.
+        `work` may be run twice. After a commit whose answer was lost it is, if `repeatable`: then it must
+        find what it wrote, and answer the same.
         """
 
         async def once() -> T:
             async with (
-                self._driver.session(database=self._database, default_access_mode=WRITE_ACCESS) as session,
+                self._session() as session,
                 await session.begin_transaction(timeout=deadline_s or self._deadline_s) as tx,
             ):
                 result = await work(Tx(tx))
                 await tx.commit()
                 return result
 
-        return await self._again(once, deadline_s)
+        return await self._again(once, deadline_s, repeatable=repeatable)
 
-    async def _again(self, once: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
+    async def _again(
+        self,
+        once: Callable[[], Awaitable[T]],
+        deadline_s: float | None = None,
+        *,
+        repeatable: bool = False,
+    ) -> T:
         """Try `once` until it succeeds, fails for good or patience ends.
 
         A race is run again even then: a busy server may take longer than patience to say that it was lost.
@@ -308,8 +379,11 @@ class Base:
             lost = state.outcome is not None and _lost_race(state.outcome.exception())
             return impatient(state) and not (lost and state.attempt_number < _RACES)
 
+        def worth(error: BaseException) -> bool:
+            return is_transient(error) or (repeatable and isinstance(error, IncompleteCommit))
+
         attempts = AsyncRetrying(
-            retry=retry_if_exception(is_transient),
+            retry=retry_if_exception(worth),
             stop=enough,
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,

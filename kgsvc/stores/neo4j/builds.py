@@ -66,7 +66,7 @@ _READ_BUILD: LiteralString = """
 _OPEN: LiteralString = """
     MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(next_ms) WHERE b.next_ms <= $p.now_ms
     MATCH (g:KgGroup {group_id: b.group_id}) USING INDEX SEEK g:KgGroup(group_id)
-    WHERE g.epoch = b.epoch
+    WHERE g.epoch = b.epoch AND NOT g:KgPaused
     RETURN b.build_id, b.group_id, b.token, b.owner_id, b.renewals
     ORDER BY b.next_ms, b.build_id LIMIT $p.limit
     """

@@ -17,8 +17,8 @@ from kgsvc.domain.model.communities import (
     CommunityPage,
     Described,
     Draft,
+    FactLinks,
     Link,
-    Links,
     membership_uuid,
 )
 from kgsvc.stores.neo4j.base import Row
@@ -92,12 +92,18 @@ _DRAFTS: LiteralString = """
 
 _DESCRIBE: LiteralString = """
     <LOCKED_LEASED_BUILD>
-    CALL () {
+    OPTIONAL MATCH (f:KgFill {group_id: $p.group_id, epoch: $p.epoch})
+    WITH g, b, f.space AS wanted
+    CALL (g, wanted) {
         UNWIND $p.described AS row
         MATCH (d:KgDraft {group_id: $p.group_id, epoch: $p.epoch, build: $p.build_id, uuid: row.uuid})
         WHERE d.described = false
-        SET d.described = true, d.name = row.name, d.summary = row.summary, d.vector = row.vector,
-            d.space = row.space
+        WITH d, row, coalesce(row.space <> g.space AND row.space = wanted, false) AS beside
+        SET d.described = true, d.name = row.name, d.summary = row.summary,
+            d.vector = CASE WHEN NOT beside THEN row.vector END,
+            d.space = CASE WHEN NOT beside THEN row.space END,
+            d.next_vector = CASE WHEN beside THEN row.vector END,
+            d.next_space = CASE WHEN beside AND row.vector IS NOT NULL THEN row.space END
         RETURN count(*) AS done
     }
     SET b.summarised = b.summarised + done, b.attempts = 1, b.updated_ms = $p.now_ms
@@ -170,14 +176,14 @@ _OF: LiteralString = """
 class Communities(Following):
     """CommunityStore."""
 
-    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> Links:
+    async def links(self, group_id: str, at_ms: int, after_rev: int, limit: int) -> FactLinks:
         rows = await self._run(
             _LINKS, group_id=group_id, at_ms=at_ms, after_rev=after_rev, limit=max(limit, 1), never=NEVER
         )
         if not rows:
-            return Links((), 0)
+            return FactLinks((), 0)
         rev, upto_rev, links = rows[0]
-        return Links(tuple(Link(*row) for row in links), upto_rev, upto_rev < rev)
+        return FactLinks(tuple(Link(*row) for row in links), upto_rev, upto_rev < rev)
 
     async def clear_drafts(self, lease: BuildLease) -> None:
         removed = _BATCH

@@ -17,6 +17,18 @@ from kgsvc.stores.records import document_of, document_text, places_of, places_t
 
 _DOCUMENT: LiteralString = "<DOCUMENT_OF_GROUP> RETURN d.data, d.open"
 _PLACES: LiteralString = "<DOCUMENT_OF_GROUP> RETURN coalesce(d.places, '')"
+_FORMER_PLACES: LiteralString = "<FORMER_TEXTS> AND f.revision = $p.revision RETURN f.places"
+_FORMER_TEXTS: LiteralString = (
+    "<FORMER_TEXTS> AND f.revision IS NOT NULL RETURN f.revision ORDER BY f.revision"
+)
+_KEEP_FORMER: LiteralString = """
+    MATCH (d:KgDocument {group_id: $p.group_id, epoch: $p.epoch, document_id: $p.document_id})
+    MERGE (f:KgFormerText {
+        group_id: $p.group_id, epoch: $p.epoch, document_id: $p.document_id, revision: $p.revision
+    })
+    SET f.places = coalesce(d.places, '')
+    """
+_FORGET_FORMER: LiteralString = "<FORMER_TEXTS> AND f.revision < $p.revision DELETE f"
 _DOCUMENTS: LiteralString = """
     <GROUP>
     MATCH (d:KgDocument) USING INDEX SEEK d:KgDocument(group_id, epoch, document_id)
@@ -28,7 +40,7 @@ _LOCK: LiteralString = """
     SET g.lock = 0
     WITH g
     OPTIONAL MATCH (d:KgDocument {group_id: $p.group_id, epoch: g.epoch, document_id: $p.document_id})
-    RETURN g.epoch, coalesce(d.latest, 0)
+    RETURN g.epoch, coalesce(d.latest, 0), d.data
     """
 _PUT: LiteralString = """
     MERGE (d:KgDocument {group_id: $p.group_id, epoch: $p.epoch, document_id: $p.document_id})
@@ -56,6 +68,7 @@ _DOCUMENTS_OF: LiteralString = """
     """
 _REMOVE: LiteralString = "<DOCUMENT_OF_GROUP> WHERE d.latest = $p.latest DELETE d RETURN count(*)"
 _REMOVE_CHUNKS: LiteralString = "<CHUNKS_OF_DOCUMENT> DELETE c"
+_REMOVE_FORMER: LiteralString = "<FORMER_TEXTS> AND f.revision IS NOT NULL DELETE f"
 _STATUSES: LiteralString = """
     <GROUP>
     UNWIND $p.uuids AS uuid
@@ -75,9 +88,14 @@ class Documents(Base):
         rows = await self._run(_DOCUMENTS, group_id=group_id, limit=limit, after=after)
         return [document_of(group_id, *row) for row in rows]
 
-    async def places(self, group_id: str, document_id: str) -> tuple[Place, ...]:
-        rows = await self._run(_PLACES, group_id=group_id, document_id=document_id)
+    async def places(self, group_id: str, document_id: str, revision: int | None = None) -> tuple[Place, ...]:
+        query = _PLACES if revision is None else _FORMER_PLACES
+        rows = await self._run(query, group_id=group_id, document_id=document_id, revision=revision)
         return places_of(rows[0][0]) if rows else ()
+
+    async def former_texts(self, group_id: str, document_id: str) -> list[int]:
+        rows = await self._run(_FORMER_TEXTS, group_id=group_id, document_id=document_id)
+        return [number for (number,) in rows]
 
     async def put_document(self, document: Document, places: Sequence[Place] | None, expected: int) -> None:
         key = {"group_id": document.group_id, "document_id": document.document_id}
@@ -90,9 +108,13 @@ class Documents(Base):
         }
 
         async def put(tx: Tx) -> None:
-            ((epoch, latest),) = await tx.run(_LOCK, **key)
+            ((epoch, latest, before),) = await tx.run(_LOCK, **key)
             if latest != expected:
                 raise RevisionChanged("another revision of the document arrived")
+            if places is not None and before is not None:
+                former = document_of(document.group_id, before, None).current
+                await tx.run(_KEEP_FORMER, **key, epoch=epoch, revision=former)
+            await tx.run(_FORGET_FORMER, **key, revision=document.revisions[0].number)
             await tx.run(_PUT, **key, **written, epoch=epoch)
 
         await self._transact(put)
@@ -125,6 +147,7 @@ class Documents(Base):
             if not rows or not rows[0][0]:
                 return False
             await tx.run(_REMOVE_CHUNKS, **key)
+            await tx.run(_REMOVE_FORMER, **key)
             if erased is not None:
                 await note_erased(tx, group_id, erased)
             return True

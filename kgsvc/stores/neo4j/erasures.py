@@ -77,7 +77,7 @@ async def note_erased(tx: Tx, group_id: str, erased: Erased) -> None:
         await tx.run(_NOTE_REMOVED if erased.over else _NOTE, **part, counts=counts)
 
 
-class Erasures(Base):
+class Neo4jErasures(Base):
     """ErasureStore, but for `free_erased`."""
 
     async def begin_erasures(self, erasures: Sequence[Erasure]) -> None:

@@ -132,8 +132,8 @@ def numbers(vector: bytes | None, *, packed: bool) -> Vector | list[float] | Non
 
 
 def checked_words(fact: Fact) -> bytes:
-    """What is stored as a fact's words. The checksum tells them from those of another text: a server of an
-    earlier version changes texts and leaves words alone."""
+    """What is stored as a fact's words. The checksum tells them from those of another text: when an entity is
+    renamed, the texts of its facts change and their words stay."""
     text = keyword_text(fact)
     return _checksum(text) + words(text)
 
@@ -275,7 +275,8 @@ TAIL: LiteralString = """
             CASE WHEN lists <> 2 THEN r.terms END, CASE WHEN lists <> 2 THEN r.term_count END,
             score, CASE WHEN $p.all_vectors AND r.space = $p.space THEN r.vector END]) AS found
     }
-    RETURN [g.rev, g.epoch, g.last_ms], g.facts, g.fact_terms, frequencies, found
+    RETURN [g.rev, g.epoch, g.last_ms, coalesce(g.space, '')], g.facts, g.fact_terms, frequencies, found,
+        coalesce(g.tidying, false)
     """
 
 _WORDS_ALONE: LiteralString = HEAD + BY_WORDS + NONE_NEAR + TAIL
@@ -307,7 +308,7 @@ class ColdSearch(Base):
         limits = [asked.count, asked.count]
         while True:
             rows = await self._run(statement, **parameters, words=limits[0], near=limits[1])
-            if not rows:
+            if not rows or (rows[0][5] and values is not None):
                 return None
             found = await _found(GroupHead(group_id, *rows[0][0]), rows[0], asked_words.asked, asked.now_ms)
             wider = _wider(limits, rows[0][4], (found.keyword, found.semantic), asked.count)

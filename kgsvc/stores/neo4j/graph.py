@@ -15,18 +15,21 @@ from kgsvc.domain.model.delta import FactTombstone, GroupHead, NameView, SlotVie
 from kgsvc.domain.model.graph import TOLD, Entity, Episode, Fact
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.resolution.decisions import (
+    EXPIRED_READ,
     CandidateQuery,
     NameCandidates,
     VectorsAfter,
 )
-from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.base import Row
+from kgsvc.stores.neo4j.reading import GroupRead, Reading
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import WHOLE, EpisodeCut, GroupDump
 from kgsvc.stores.records import vector_page
 
 _SOURCES = tuple(str(source) for source in TOLD)
 
-_NAMES: LiteralString = """
+_NAMES = GroupRead.of(
+    """
     <LOCKED_GROUP>
     WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
     CALL (epoch) {
@@ -42,9 +45,12 @@ _NAMES: LiteralString = """
         RETURN collect([<ENTITY>]) AS found
     }
     RETURN head, named, found
-    """
+    """,
+    "head, named, found",
+)
 
-_SLOTS: LiteralString = """
+_SLOTS = GroupRead.of(
+    """
     <GROUP>
     CALL (epoch) {
         UNWIND $p.slots AS slot
@@ -58,7 +64,9 @@ _SLOTS: LiteralString = """
         RETURN collect([t.uuid, t.slot, t.fact, t.deleted_ms]) AS tombstones
     }
     RETURN facts, tombstones
-    """
+    """,
+    "facts, tombstones",
+)
 
 # With hints: without, a plan made on an empty database would scan a label, and plans are kept.
 _ENTITY: LiteralString = """
@@ -135,9 +143,10 @@ _DUMP: LiteralString = """
     """
 
 # `valid_ms` as a property is the start that counts.
-_CANDIDATES: LiteralString = """
+_CANDIDATES = GroupRead.of(
+    """
     MATCH (g:KgGroup {group_id: $p.group_id})
-    WITH g.epoch AS epoch, g.rev AS rev
+    WITH g.epoch AS epoch, g.rev AS rev, CASE WHEN g.tidying IS NULL THEN g.space END AS used
     CALL (epoch) {
         UNWIND $p.tokens AS token
         CALL (epoch, token) {
@@ -162,7 +171,7 @@ _CANDIDATES: LiteralString = """
         }
         RETURN collect([[<ENTITY>], names]) AS entities
     }
-    WITH epoch, rev, by_token, entities,
+    WITH epoch, rev, used, by_token, entities,
         reduce(told = [], row IN by_token | told + row[1][..$p.told_per_token]) AS told
     CALL (epoch, told) {
         UNWIND $p.sources + told AS source
@@ -188,6 +197,34 @@ _CANDIDATES: LiteralString = """
         }
         RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_targets
     }
+    CALL (epoch, told) {
+        UNWIND $p.held_at AS ms
+        UNWIND $p.sources + told AS source
+        WITH DISTINCT epoch, ms, source
+        CALL (epoch, source) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(source_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.source_uuid = source AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms < $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.expired_ms DESC, r.uuid DESC LIMIT $p.expired_read
+        }
+        WITH r, ms WHERE r.invalid_ms > ms AND r.invalid_ms < $p.never
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS held_of_sources
+    }
+    CALL (epoch, told) {
+        UNWIND $p.held_at AS ms
+        UNWIND $p.targets + told AS target
+        WITH DISTINCT epoch, ms, target
+        CALL (epoch, target) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(target_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.target_uuid = target AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms < $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.expired_ms DESC, r.uuid DESC LIMIT $p.expired_read
+        }
+        WITH r, ms WHERE r.invalid_ms > ms AND r.invalid_ms < $p.never
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS held_of_targets
+    }
     CALL (epoch) {
         UNWIND $p.pairs AS pair
         CALL (epoch, pair) {
@@ -198,26 +235,39 @@ _CANDIDATES: LiteralString = """
         }
         RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_pairs
     }
-    CALL (epoch, rev) {
+    CALL (epoch, rev, used) {
         UNWIND $p.vectors AS after
-        WITH epoch, rev, after, CASE WHEN after.epoch = epoch THEN after.rev ELSE -1 END AS from_rev
+        WITH epoch, rev, used, after, CASE WHEN after.epoch = epoch THEN after.rev ELSE -1 END AS from_rev
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, vector_rev, uuid)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.vector_rev >= from_rev
             AND n.vector_rev <= rev AND n.uuid IS NOT NULL
             AND (n.vector_rev > from_rev OR n.uuid > after.uuid) AND n.space = after.space
+            AND used = after.space
         WITH n ORDER BY n.group_id, n.epoch, n.vector_rev, n.uuid LIMIT $p.vectors_limit
         RETURN collect([n.vector_rev, n.uuid, n.vector]) AS vectors
     }
-    RETURN by_token, entities, of_sources, of_targets, of_pairs, epoch, vectors
-    """
+    RETURN by_token, entities, epoch, vectors,
+        of_sources + of_targets + of_pairs + held_of_sources + held_of_targets AS found
+    """,
+    "by_token, entities, found, epoch, vectors",
+    (
+        "entities_per_token",
+        "names_per_entity",
+        "facts_per_source",
+        "facts_per_target",
+        "facts_per_pair",
+        "expired_read",
+        "vectors_limit",
+    ),
+)
 
 
-class Graph(Base):
+class Graph(Reading):
     """GraphStore but apply, CandidateStore."""
 
     async def names(self, group_id: str, name_keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
         keys = [digest(key) for key in name_keys]
-        rows = await self._run(_NAMES, group_id=group_id, keys=keys, uuids=list(uuids))
+        rows = await self._read(_NAMES, group_id=group_id, keys=keys, uuids=list(uuids))
         if not rows:
             return NameView(GroupHead(group_id), {})
         head, named, found = rows[0]
@@ -228,7 +278,7 @@ class Graph(Base):
         )
 
     async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
-        rows = await self._run(_SLOTS, group_id=group_id, slots=list(slots))
+        rows = await self._read(_SLOTS, group_id=group_id, slots=list(slots))
         if not rows:
             return SlotView()
         facts, tombstones = rows[0]
@@ -272,11 +322,11 @@ class Graph(Base):
         return _dump_of(group_id, rows[0])
 
     async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
-        rows = await self._run(_CANDIDATES, **_values(group_id, query))
+        rows = await self._read(_CANDIDATES, **_values(group_id, query))
         if not rows:
             return NameCandidates()
-        by_token, entities, of_sources, of_targets, of_pairs, epoch, vectors = rows[0]
-        of_facts = list(whole([*of_sources, *of_targets, *of_pairs]))
+        by_token, entities, found, epoch, vectors = rows[0]
+        of_facts = list(whole(found))
         facts = {fact.uuid: fact for fact in map(fact_of, of_facts)}
         return NameCandidates(
             by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
@@ -310,6 +360,8 @@ def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
         "sources": sorted(set(query.sources)),
         "targets": sorted(set(query.targets)),
         "pairs": [list(pair) for pair in sorted(set(query.pairs))],
+        "held_at": [] if query.held_at_ms is None else [query.held_at_ms],
+        "expired_read": EXPIRED_READ,
         "never": NEVER,
         "uuids": sorted(set(query.uuids)),
         "vectors": [_after(after)] if after else [],

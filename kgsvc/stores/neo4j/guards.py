@@ -59,9 +59,11 @@ LOCK: LiteralString = (
     + """
         RETURN collect(counter) AS counters
     }
-    RETURN [g.rev, epoch, g.last_ms] AS head,
+    OPTIONAL MATCH (f:KgFill {group_id: g.group_id, epoch: epoch})
+    RETURN [g.rev, epoch, g.last_ms, coalesce(g.space, '')] AS head,
         CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END AS token,
-        claimed, ours, owners, entities, facts, g.facts AS known, g.group_id AS group_id, counters
+        claimed, ours, owners, entities, facts, g.facts AS known, g.group_id AS group_id, counters,
+        f.space AS wanted
     """
 )
 

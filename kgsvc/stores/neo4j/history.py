@@ -10,7 +10,7 @@ from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Saying, saying_of
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
 
 _FACTS: LiteralString = """
     <FACTS_OF_GROUP>
@@ -158,6 +158,44 @@ _MERGED: LiteralString = (
     + _MERGE_ROW
 )
 
+_LATEST_MERGES: LiteralString = (
+    """
+    WITH m ORDER BY m.created_ms DESC, m.merge_id LIMIT $p.limit
+    WITH collect(m) AS found
+    WITH found, reduce(read = [0, 0], m IN found | CASE
+        WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + size(m.data), read[1] + 1] END)[1] AS fitting
+    UNWIND found[..fitting] AS m
+    RETURN """
+    + _MERGE_ROW
+)
+
+_MERGES_OF_ENTITY: LiteralString = (
+    """
+    <GROUP>
+    CALL (epoch) {
+        MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(kept_uuid, group_id, epoch)
+        WHERE m.kept_uuid = $p.uuid AND m.group_id = $p.group_id AND m.epoch = epoch
+        RETURN m
+        UNION
+        MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(merged_uuid, group_id, epoch)
+        WHERE m.merged_uuid = $p.uuid AND m.group_id = $p.group_id AND m.epoch = epoch
+        RETURN m
+    }
+    WITH m WHERE m.created_ms < $p.upto OR m.created_ms = $p.upto AND m.merge_id > $p.merge_id
+    """
+    + _LATEST_MERGES
+)
+
+_MERGES_OF_GROUP: LiteralString = (
+    """
+    <GROUP>
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, created_ms)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.created_ms <= $p.upto
+        AND (m.created_ms < $p.upto OR m.merge_id > $p.merge_id)
+    """
+    + _LATEST_MERGES
+)
+
 _MERGES_BY: LiteralString = (
     """
     <GROUP>
@@ -196,7 +234,7 @@ _UNHELD: LiteralString = """
     """
 
 
-class History(Base):
+class Neo4jHistory(Base):
     """HistoryStore."""
 
     async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
@@ -289,6 +327,19 @@ class History(Base):
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         return [MergeRecord(*row) for row in await self._run(_MERGED, uuid=uuid, group_id=group_id)]
+
+    async def merges_of(self, group_id: str, entity_uuid: str | None, cut: MergeCut) -> list[MergeRecord]:
+        upto, merge_id = cut.behind or (2**63 - 1, "")
+        rows = await self._run(
+            _MERGES_OF_GROUP if entity_uuid is None else _MERGES_OF_ENTITY,
+            group_id=group_id,
+            uuid=entity_uuid,
+            upto=upto,
+            merge_id=merge_id,
+            limit=cut.limit,
+            max_bytes=cut.max_bytes,
+        )
+        return [MergeRecord(*row) for row in rows]
 
     async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
         rows = await self._run(_MERGES_BY, group_id=group_id, uuid=episode_uuid)

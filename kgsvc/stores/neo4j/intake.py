@@ -62,8 +62,8 @@ _LOOK: LiteralString = """
         UNWIND reduce(all = $p.receipts, some IN homes | all + some) AS receipt_id
         WITH DISTINCT receipt_id
         MATCH (c:KgReceipt) WHERE c.receipt_id = receipt_id AND c.part IS NOT NULL
-        WITH receipt_id, c.group_id AS group_id, sum(size(c.uuids)) AS size
-        RETURN collect([receipt_id, group_id, size]) AS receipts
+        WITH receipt_id, c.group_id AS group_id, sum(size(c.uuids)) AS size, min(c.created_ms) AS created_ms
+        RETURN collect([receipt_id, group_id, size, created_ms]) AS receipts
     }
     CALL () { MATCH (p:KgPending) RETURN count(p) AS unfinished }
     RETURN groups, receipts, unfinished
@@ -91,8 +91,8 @@ _WRITE: LiteralString = """
             group_id: row[0], uuid: row[1], epoch: row[2], seq: row[3], receipt_id: row[4],
             accepted_ms: row[5], updated_ms: row[5], reference_ms: row[6], content_hash: row[7],
             name: row[8], bytes: row[9], previous: row[18], request_id: row[19],
-            charged: row[20], charge_day: row[21], held: row[22], keeps: row[23], state: 'accepted',
-            next_ms: 0, attempts: 0,
+            charged: row[20], charge_day: row[21], held: row[22], keeps: row[23], trace: row[24],
+            state: 'accepted', next_ms: 0, attempts: 0,
             extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
         })
     }
@@ -174,7 +174,8 @@ class Intake(Receipts):
         numbers = [self._numbers(batch) for batch in batches]
 
         if counters_of(batches):
-            outcomes = await self._transact(partial(self._look_and_write_counted, batches, numbers))
+            counted = partial(self._look_and_write_counted, batches, numbers)
+            outcomes = await self._transact(counted, repeatable=True)
         else:
             outcomes = await self._again(partial(self._look_and_write, batches, numbers))
         await self._forget_lapsed(batches)
@@ -273,8 +274,8 @@ def _look(row: Row) -> _Look:
             known.answers[group_id, operation, key] = KnownAnswer(
                 input_hash, expires_ms, receipt_id or None, tuple(statuses)
             )
-    for receipt_id, group_id, size in receipts:
-        known.receipts[receipt_id] = KnownReceipt(group_id, size)
+    for receipt_id, *listed in receipts:
+        known.receipts[receipt_id] = KnownReceipt(*listed)
     look.answers = frozenset(known.answers)
     return look
 
@@ -335,4 +336,5 @@ def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> list[A
         list(item.previous) or None,
         item.request_id or None,
         *held_columns(batch, item),
+        item.trace or None,
     ]

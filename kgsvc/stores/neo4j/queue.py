@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import uuid as uuids
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
-from kgsvc.stores.neo4j.base import Base, Row
+from kgsvc.stores.neo4j.base import Row
+from kgsvc.stores.neo4j.reading import GroupRead, Reading
 from kgsvc.stores.neo4j.receipts import COUNTED_LOCKED, RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
 from kgsvc.stores.protocol import Anchor
+from kgsvc.stores.records import warnings_text
 
 # Part of save_transitions and of apply, which lock the group. Rows of one item come in order; whether they
 # count depends on what was stored before the first of them. Without a `token` (a caller's own write) an item
@@ -66,7 +67,7 @@ def _row(transition: Transition) -> dict[str, Any]:
         step, attempts = transition.step.value, transition.attempts
         counted = {"step": step, "attempts": attempts, step: attempts}
     if transition.warnings is not None:
-        counted["warnings"] = json.dumps([astuple(warning) for warning in transition.warnings])
+        counted["warnings"] = warnings_text(transition.warnings)
     if transition.usage:
         counted |= asdict(transition.usage)
     return {
@@ -91,6 +92,7 @@ _LOST = "the group is owned by another process or was deleted"
 _READY: LiteralString = """
     MATCH (w:KgWork) USING INDEX SEEK w:KgWork(due_ms) WHERE w.due_ms <= $p.now_ms
     MATCH (g:KgGroup {group_id: w.group_id}) USING INDEX SEEK g:KgGroup(group_id)
+    WHERE NOT g:KgPaused
     WITH g, EXISTS {
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $p.now_ms
     } AS due
@@ -115,7 +117,11 @@ _SETTLE: LiteralString = """
     """
 
 _NEXT_DUE: LiteralString = """
-    MATCH (w:KgWork) WHERE w.due_ms < $p.never
+    CALL () {
+        MATCH (g:KgPaused)
+        RETURN collect(g.group_id) AS paused
+    }
+    MATCH (w:KgWork) WHERE w.due_ms < $p.never AND NOT w.group_id IN paused
     CALL (w) {
         MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
         RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
@@ -127,7 +133,8 @@ _NEXT_DUE: LiteralString = """
 _CLAIM: LiteralString = """
     <LOCKED_GROUP>
     WITH g
-    WHERE g.claim = $p.claim OR (g.owner_token = $p.owner_token AND g.renewals = $p.renewals
+    WHERE g.claim = $p.claim OR (NOT g:KgPaused
+        AND g.owner_token = $p.owner_token AND g.renewals = $p.renewals
         AND (g.owner_id = $p.owner_id OR (g.owner_id IS NULL AND $p.owner_id IS NULL)))
     SET g.owner_token = $p.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH g
@@ -154,7 +161,8 @@ _BEGIN: LiteralString = """
     MATCH (g:KgGroup {group_id: work.group_id})
     SET g.lock = 0
     WITH work, g
-    WHERE g.claim = $p.claim OR (g.owner_token = work.owner_token AND g.renewals = work.renewals
+    WHERE g.claim = $p.claim OR (NOT g:KgPaused
+        AND g.owner_token = work.owner_token AND g.renewals = work.renewals
         AND (g.owner_id = work.owner_id OR (g.owner_id IS NULL AND work.owner_id IS NULL)))
     SET g.owner_token = work.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
     WITH work, g
@@ -231,8 +239,8 @@ _RELEASE: LiteralString = """
 # A suspect's crash is counted once for each `call`, even if that runs again after its answer was lost.
 _START: LiteralString = """
     <LEASED_GROUP>
-    CALL () {
-        UNWIND CASE WHEN size($p.exclude) = 0 THEN [1] ELSE [] END AS alone
+    CALL (g) {
+        UNWIND CASE WHEN size($p.exclude) = 0 AND NOT g:KgPaused THEN [1] ELSE [] END AS alone
         MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, suspect)
         WHERE i.group_id = $p.group_id AND i.suspect = true AND i.epoch = $p.epoch AND i.next_ms <= $p.now_ms
         WITH i ORDER BY i.reference_ms, i.uuid LIMIT 1
@@ -240,8 +248,8 @@ _START: LiteralString = """
             i.begun = $p.call
         RETURN collect(i) AS suspects
     }
-    CALL (suspects) {
-        WITH suspects WHERE size(suspects) = 0
+    CALL (g, suspects) {
+        WITH g, suspects WHERE size(suspects) = 0 AND NOT g:KgPaused
         MATCH (i:KgPending) USING INDEX SEEK i:KgPending(group_id, epoch, reference_ms, uuid)
         WHERE i.group_id = $p.group_id AND i.epoch = $p.epoch AND i.reference_ms IS NOT NULL
             AND i.uuid IS NOT NULL AND i.next_ms <= $p.now_ms AND i.suspect IS NULL
@@ -270,7 +278,8 @@ _SAVE: LiteralString = (
 )
 
 # Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
-_PREVIOUS: LiteralString = """
+_PREVIOUS = GroupRead.of(
+    """
     <GROUP>
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
@@ -288,11 +297,15 @@ _PREVIOUS: LiteralString = """
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $p.limit
         RETURN collect([<EPISODE_CUT>]) AS before
     }
-    RETURN anchor.uuid, before
+    RETURN anchor.uuid AS uuid, before
+    """,
+    "uuid, before",
+    ("limit",),
+)
+
+
+_NAMED = GroupRead.of(
     """
-
-
-_NAMED: LiteralString = """
     <GROUP>
     UNWIND $p.anchors AS anchor
     CALL (epoch, anchor) {
@@ -302,21 +315,27 @@ _NAMED: LiteralString = """
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC
         RETURN collect([<EPISODE_CUT>]) AS before
     }
-    RETURN anchor.uuid, before
+    RETURN anchor.uuid AS uuid, before
+    """,
+    "uuid, before",
+)
+
+
+_RELATIONS = GroupRead.of(
     """
-
-
-_RELATIONS: LiteralString = """
     <GROUP>
     MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
     WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev IS NOT NULL
     WITH r ORDER BY r.group_id DESC, r.epoch DESC, r.rev DESC, r.uuid DESC LIMIT $p.latest
     WITH r.name AS name, count(*) AS uses ORDER BY uses DESC, name LIMIT $p.limit
-    RETURN name
-    """
+    RETURN collect(name) AS names
+    """,
+    "names",
+    ("latest", "limit"),
+)
 
 
-class Queue(Base):
+class Queue(Reading):
     """QueueStore."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
@@ -408,15 +427,15 @@ class Queue(Base):
         rows: list[Row] = []
         if latest:
             sources = [str(source) for source in TOLD]
-            rows += await self._run(_PREVIOUS, **asked, anchors=latest, sources=sources, limit=limit)
+            rows += await self._read(_PREVIOUS, **asked, anchors=latest, sources=sources, limit=limit)
         if named:
-            rows += await self._run(_NAMED, **asked, anchors=named)
+            rows += await self._read(_NAMED, **asked, anchors=named)
         before = {uuid: tuple(_cut(latest_first, max_chars)) for uuid, latest_first in rows}
         return {anchor.uuid: before.get(anchor.uuid, ()) for anchor in anchors}
 
     async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
-        rows = await self._run(_RELATIONS, group_id=group_id, latest=latest, limit=limit)
-        return [name for (name,) in rows]
+        rows = await self._read(_RELATIONS, group_id=group_id, latest=latest, limit=limit)
+        return rows[0][0] if rows else []
 
 
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:

@@ -17,7 +17,19 @@ from kgsvc.stores.neo4j.rows import NEVER, STATUS_OPTIONAL, Row, status_of, whol
 
 _DAYS_KEPT = 2  # processes' clocks may differ
 _BEFORE_ALL = -(2**63)
-_STATES = tuple(str(state) for state in ItemState)
+_RECEIPTS_A_REMOVAL = 50  # of up to 256 items each
+_LIFE = [  # the order in which an item has them
+    ItemState.ACCEPTED,
+    ItemState.EXTRACT_FAILED,
+    ItemState.EXTRACTED,
+    ItemState.EMBED_FAILED,
+    ItemState.EMBEDDED,
+    ItemState.UPSERT_FAILED,
+    ItemState.UPSERTED,
+    ItemState.PARKED,
+    ItemState.COMPLETED,
+    ItemState.DELETED,
+]
 
 # A commit's records can be read a moment before the indexes have them. Taking the group's lock waits for the
 # indexes, so that a client that reads COMPLETED finds the facts of the item.
@@ -38,6 +50,8 @@ _RECEIPT: LiteralString = """
     ORDER BY c.part
     """
 
+# A state after the other, of a store that others write to: an item that goes on meanwhile is found twice, and
+# would be missed if a later state were read first.
 _LIST: LiteralString = """
     <GROUP>
     UNWIND $p.states AS state
@@ -49,7 +63,7 @@ _LIST: LiteralString = """
         ORDER BY i.group_id, i.epoch, i.state, i.seq, i.uuid
         LIMIT $p.limit
     }
-    WITH i ORDER BY i.seq, i.uuid LIMIT $p.limit
+    WITH DISTINCT i ORDER BY i.seq, i.uuid LIMIT $p.limit
     RETURN <STATUS>
     """
 
@@ -75,6 +89,36 @@ _RETRY: LiteralString = """
         <COUNT_ACTIVITY>
     }
     RETURN retried
+    """
+
+# A receipt may have several parts, made in the same moment. `open`: its items that are unfinished or parked.
+_REMOVE: LiteralString = """
+    CALL () {
+        MATCH (c:KgReceipt)
+        WHERE c.created_ms >= $p.after_ms AND c.created_ms < $p.before_ms AND c.receipt_id IS NOT NULL
+            AND (c.created_ms > $p.after_ms OR c.receipt_id > $p.after_id)
+        RETURN DISTINCT c.created_ms AS created_ms, c.receipt_id AS receipt_id
+        ORDER BY created_ms, receipt_id LIMIT $p.limit
+    }
+    CALL (receipt_id) {
+        MATCH (c:KgReceipt) WHERE c.receipt_id = receipt_id AND c.part IS NOT NULL
+        RETURN collect(c) AS parts
+    }
+    CALL (parts) {
+        UNWIND parts AS c
+        UNWIND c.uuids AS uuid
+        MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})
+            USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
+        RETURN collect(DISTINCT i) AS items, count(CASE WHEN i:KgPending OR i:KgParked THEN 1 END) AS open
+    }
+    CALL (receipt_id, parts, items, open) {
+        WITH receipt_id, parts, items WHERE open = 0
+        FOREACH (i IN [i IN items WHERE i.receipt_id = receipt_id AND NOT coalesce(i.reason, '') = $p.deleted]
+            | SET i.receipt_id = '')
+        FOREACH (i IN [i IN items WHERE i.receipt_id = receipt_id AND i.reason = $p.deleted] | DELETE i)
+        FOREACH (c IN parts | DELETE c)
+    }
+    RETURN created_ms, receipt_id ORDER BY created_ms, receipt_id
     """
 
 _DEPTH: LiteralString = """
@@ -242,7 +286,7 @@ class Receipts(Base):
         rows = await self._run(
             _LIST,
             group_id=group_id,
-            states=sorted({str(state) for state in states} or _STATES),
+            states=[str(state) for state in _LIFE if not states or state in states],
             limit=limit + 1,
             seq=seq,
             uuid=uuid,
@@ -255,6 +299,19 @@ class Receipts(Base):
         wanted = None if uuids is None else list(uuids)
         rows = await self._run(_RETRY, group_id=group_id, uuids=wanted, now_ms=now_ms, shard=self._shard())
         return list(rows[0][0]) if rows else []
+
+    async def remove_receipts(self, before_ms: int, after: str, limit: int) -> str | None:
+        since, _, after_id = after.partition(":")
+        at_once = min(limit, _RECEIPTS_A_REMOVAL)
+        rows = await self._run(
+            _REMOVE,
+            before_ms=before_ms,
+            after_ms=int(since or _BEFORE_ALL),
+            after_id=after_id,
+            limit=at_once,
+            deleted=GROUP_DELETED,
+        )
+        return "{}:{}".format(*rows[-1]) if len(rows) == at_once else None
 
     async def depth(self) -> QueueDepth:
         (row,) = await self._run(_DEPTH)

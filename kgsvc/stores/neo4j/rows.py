@@ -84,7 +84,7 @@ STATUS = (
 STATUS_OPTIONAL = frozenset({5, 7, 8})
 QUEUED = (
     "i.state, i.accepted_ms, i.extract_attempts, i.embed_attempts, i.upsert_attempts, i.crash_attempts,"
-    " i.stage, i.suspect, i.previous, i.seq, i.request_id"
+    " i.stage, i.suspect, i.previous, i.seq, i.request_id, i.trace"
 )
 
 
@@ -269,15 +269,16 @@ def status_of(row: Row) -> ItemStatus:
 def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
     state, accepted_ms = row[:2]
-    stage, suspect, previous, seq, request_id = row[6:11]
+    stage, suspect, previous, seq, request_id, trace = row[6:12]
     known = (ItemState(state), accepted_ms, records.attempts_of(row[2:6]), stage, bool(suspect))
     return QueuedItem(
-        episode_of(row[11:]),
+        episode_of(row[12:]),
         *known,
         previous=tuple(previous or ()),
         ontology=ontology,
         sequence=int(seq or 0),
         request_id=request_id or "",
+        trace=trace or "",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import LiteralString
 
 from kgsvc.domain.model.delta import GroupHead
+from kgsvc.stores.consistency import from_the_leader
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.fact_terms import words_of
 from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
@@ -58,7 +59,7 @@ TOUCH_TEXTS: LiteralString = """
 # Under the group's lock and in slices, as _CHANGES.
 _TEXT_CHANGES: LiteralString = """
     <LOCKED_GROUP>
-    WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms, coalesce(g.space, '')] AS head
     CALL (epoch) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev
@@ -81,7 +82,7 @@ _TEXT_CHANGES: LiteralString = """
         place IN [full_entities, full_episodes, full_bytes] |
         CASE WHEN place < least THEN place ELSE least END) AS upto
     WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
-    CALL (epoch, upto_rev, upto_uuid) {
+    CALL (g, epoch, upto_rev, upto_uuid) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev AND n.rev <= upto_rev
             AND [n.rev, n.uuid] > [$p.rev, $p.uuid] AND [n.rev, n.uuid] <= [upto_rev, upto_uuid]
@@ -91,14 +92,14 @@ _TEXT_CHANGES: LiteralString = """
             WHERE k.group_id = n.group_id AND k.epoch = n.epoch AND k.entity_uuid = n.uuid
             RETURN collect(k.name_key) AS keys
         }
-        RETURN collect([keys, n.space, n.vector, <ENTITY>]) AS entities
+        RETURN collect([keys, <VECTOR n>, <ENTITY>]) AS entities
     }
-    CALL (epoch, upto_rev, upto_uuid) {
+    CALL (g, epoch, upto_rev, upto_uuid) {
         MATCH (e:Episodic) USING INDEX SEEK e:Episodic(group_id, epoch, rev)
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev AND e.rev <= upto_rev
             AND [e.rev, e.uuid] > [$p.rev, $p.uuid] AND [e.rev, e.uuid] <= [upto_rev, upto_uuid]
         WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid
-        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], e.space, e.passages, <EPISODE>]) AS episodes
+        RETURN collect([[(e)-[:MENTIONS]->(n:Entity) | n.uuid], <VECTOR e>, <EPISODE>]) AS episodes
     }
     CALL (epoch, upto_rev, upto_uuid) {
         MATCH (k:KgGone) USING INDEX SEEK k:KgGone(group_id, epoch, rev)
@@ -119,7 +120,7 @@ _TEXT_CHANGES: LiteralString = """
         WHERE renewed AND c.group_id = $p.group_id AND c.epoch = epoch AND c.build = g.communities
             AND c.uuid IS NOT NULL
         WITH c ORDER BY c.uuid
-        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, coalesce(c.space, ''), c.vector])
+        RETURN collect([c.uuid, c.name, c.summary, c.created_ms, <VECTOR c>])
             AS communities
     }
     WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, communities,
@@ -132,26 +133,26 @@ _TEXT_CHANGES: LiteralString = """
 _HEADS: LiteralString = """
     UNWIND $p.group_ids AS group_id
     MATCH (g:KgGroup {group_id: group_id})
-    RETURN g.group_id, g.rev, g.epoch, g.last_ms
+    RETURN g.group_id, g.rev, g.epoch, g.last_ms, coalesce(g.space, '')
     """
 
 # Under the group's lock: all of revision `rev` is visible, and nothing of the next commit. Facts come in
 # slices, so that decoding one row does not hold up the event loop for long.
 _CHANGES: LiteralString = """
     <LOCKED_GROUP>
-    WITH g.epoch AS epoch, [g.rev, g.epoch, g.last_ms] AS head
+    WITH g, g.epoch AS epoch, [g.rev, g.epoch, g.last_ms, coalesce(g.space, '')] AS head
     CALL (epoch) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev
         WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(rev) AS full_rev
     }
-    WITH epoch, head, coalesce(full_rev, head[0]) AS upto_rev
-    CALL (epoch, upto_rev) {
+    WITH g, epoch, head, coalesce(full_rev, head[0]) AS upto_rev
+    CALL (g, epoch, upto_rev) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
         WITH r ORDER BY r.group_id, r.epoch, r.rev
-        RETURN collect([r.space, r.vector, r.words, <FACT>]) AS facts
+        RETURN collect([<VECTOR r>, r.words, <FACT>]) AS facts
     }
     CALL (epoch, upto_rev) {
         MATCH (t:KgTombstone)
@@ -183,7 +184,8 @@ class Search(Base):
         return bool(await self._run(_NOTE_PROOF, **asked, proof=proof, most=PROOFS))
 
     async def proven(self, group_id: str, proof: str) -> bool:
-        rows = await self._run(_PROVEN, group_id=group_id, proof=proof)
+        with from_the_leader():  # a server that lags may not know yet what was erased
+            rows = await self._run(_PROVEN, group_id=group_id, proof=proof)
         return bool(rows and rows[0][0])
 
     async def text_changes(
@@ -220,7 +222,7 @@ class Search(Base):
             _of_kind("episode", removed),
             upto_rev=upto_rev - 1,
             more=upto_rev <= head.rev,
-            communities=tuple(IndexedCommunity(*row) for row in rows[0][6]) if rows[0][5] else None,
+            communities=tuple(map(_community, rows[0][6])) if rows[0][5] else None,
             upto_uuid=upto_uuid,
         )
 
@@ -262,6 +264,11 @@ def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
 def _entity(row: Row) -> IndexedEntity:
     names, space, vector = row[:3]
     return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
+
+
+def _community(row: Row) -> IndexedCommunity:
+    uuid, name, summary, created_ms, space, vector = row
+    return IndexedCommunity(uuid, name, summary, created_ms, space or "", vector)
 
 
 def _episode(row: Row) -> IndexedEpisode:

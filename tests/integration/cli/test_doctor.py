@@ -10,13 +10,14 @@ import pytest
 from neo4j import AsyncGraphDatabase, AsyncResult
 
 from kgsvc.cli.doctor import try_writes
+from kgsvc.domain.model.fills import Filled
 from kgsvc.domain.model.items import SCRATCH
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.neo4j import Neo4jStore
 from tests.integration.cli.conftest import Done, kgsvc
 from tests.support.local_model import local_model
 from tests.support.neo4j_fixture import NEO4J_LABELS, Address, Servers
-from tests.support.samples import pair
+from tests.support.samples import NOW, pair, present, write
 from tests.support.scripted_openai import ScriptedOpenAI
 from tests.support.scripted_openai.script import says, status
 from tests.support.service import Service
@@ -24,7 +25,7 @@ from tests.support.service import Service
 OFFLINE = {"models.extractor": "offline", "models.embedder": "offline"}
 PAGE = 24  # lines
 PLANNED_S = 200.0
-OF_STORE = {"store", "schema", "indexes", "write", "clock"}
+OF_STORE = {"store", "schema", "indexes", "modes", "write", "vectors", "clock"}
 EVERY_CHECK = {"settings", "credentials", "disk", *OF_STORE, "extractor", "embedder"}
 
 
@@ -54,6 +55,36 @@ def rows(directory: Path) -> dict[str, int]:
     counts = {name: int(next(db.execute(f'SELECT count(*) FROM "{name}"'))[0]) for name in names}
     db.close()
     return counts
+
+
+async def test_groups_with_vectors_of_another_embedder_are_told(tmp_path: Path) -> None:
+    """Before the service has begun to embed them anew, while it does, and once it has."""
+    settings = await made(tmp_path / "data")
+    store = await EmbeddedStore.open(tmp_path / "data")
+    ada, _bob = await pair(store, "g")
+    await write(store, "g", entities=(ada,), vectors={ada.uuid: bytes(8)}, space="other-2")
+    said = [await _told_of_vectors(settings)]
+    await store.begin_fills("hashing-v1-256", 0)
+    said.append(await _told_of_vectors(settings))
+    (work,) = await store.open_fills(NOW, 9)
+    lease = present(await store.claim_fill(work, "me"))
+    rev = (await store.heads(["g"]))["g"].rev
+    await store.fill(lease, Filled((rev, ""), {}, lease.space, {}, rev), NOW)
+    assert await store.switch_space(lease)
+    said.append(await _told_of_vectors(settings))
+    await store.close()
+    other = "1 of 1 groups have vectors of another embedder than hashing-v1-256; "
+    assert said == [
+        f"{other}`kgsvc serve` embeds them anew",
+        f"{other}1 are embedded anew, at least 0% of each looked through",
+        "1 groups, none with vectors of another embedder",
+    ]
+
+
+async def _told_of_vectors(settings: dict[str, str]) -> str:
+    done = await kgsvc("doctor", settings=settings)
+    (line,) = [line for line in done.out.splitlines() if line.startswith("ok    vectors")]
+    return line.removeprefix("ok    vectors").strip()
 
 
 async def test_a_good_embedded_store_that_a_server_works_on(tmp_path: Path) -> None:
@@ -116,7 +147,7 @@ async def test_a_store_without_an_index_and_a_key_that_everybody_reads(tmp_path:
 
 async def test_a_schema_of_another_version(tmp_path: Path) -> None:
     settings = await made(tmp_path)
-    for version, said in ((999, "upgrade"), (0, "`kgsvc serve` brings it up to date")):
+    for version, said in ((999, "upgrade"), (28, "scripts/move_store.py"), (0, "`kgsvc serve` makes it")):
         db = apsw.Connection(str(tmp_path / "kgsvc.db"))
         db.pragma("user_version", version)
         db.close()

@@ -181,7 +181,7 @@ async def test_every_setting_is_shown_with_its_origin_and_no_secret(tmp_path: Pa
     lines = done.out.splitlines()
     assert f"server.role = api  ({file})" in lines
     assert "limits.body_bytes = 1000  (environment)" in lines
-    assert "server.processes = 1" in lines
+    assert "server.processes = 0" in lines
     assert f"openai.api_key = (set)  ({file})" in lines
     read = await kgsvc("config", "--json", "--config", file)
     assert read.json["server.role"] == {"value": "api", "from": str(file)}

@@ -1,15 +1,20 @@
-"""serve and demo: the commands that start a service themselves, and health of workers."""
+"""serve, console and demo: the commands that start a service themselves, and health of workers."""
 
+import asyncio
+import os
+import re
 import shutil
 import signal
 import socket
 from pathlib import Path
 
 import apsw
+import httpx
 import pytest
 
-from tests.integration.cli.conftest import kgsvc
-from tests.support.service import Service
+from tests.integration.cli.conftest import DEADLINE_S, kgsvc
+from tests.support.service import Service, environment
+from tests.support.spawning import Copy
 
 QUIET = {"server.metrics_listen": ""}
 
@@ -46,7 +51,7 @@ async def test_a_second_service_of_a_machine_takes_the_next_port_for_metrics(tmp
         async with Service(second, tmp_path, "two") as two:
             assert two.metrics_address != one.metrics_address
             assert f"/metrics ({one.metrics_address} is taken)" in (tmp_path / "two.out").read_text()
-            assert "store_answers 1.0" in await two.metrics()
+            assert "kgsvc_store_answers 1.0" in await two.metrics()
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
@@ -65,12 +70,39 @@ async def test_a_worker_can_be_checked(tmp_path: Path, processes: str) -> None:
         del here["server.role"]
         assert (await kgsvc("health", "--role", "worker", settings=here)).code == 0
         shutil.rmtree(data)
-        await worker.printed("cannot read the queue's depth")
-        done = await kgsvc("health", "--role", "worker", settings=here)
-        assert "is NOT_SERVING" in done.sentence
+        async with asyncio.timeout(DEADLINE_S):  # each process looks at the store by itself
+            while (done := await kgsvc("health", "--role", "worker", settings=here)).code == 0:
+                pass
+        assert "is NOT_SERVING: " in done.sentence
+        assert "the store does not answer" in done.sentence
         assert await worker.terminate() == 0
     done = await kgsvc("health", "--role", "worker", settings=here)
-    assert "no worker shows its metrics at" in done.sentence
+    assert "no worker answers at" in done.sentence
+
+
+async def test_the_console_serves_the_page_and_opens_it(tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" >{browser}.new\nmv {browser}.new {tmp_path}/opened\n')
+    browser.chmod(0o755)
+    settings = QUIET | {"server.listen": "127.0.0.1:0", "server.grace_s": "1"}
+    process = Copy(
+        ("console", "--data", str(tmp_path / "data")),
+        environment(settings) | {"BROWSER": f"{browser} %s"},
+        tmp_path / "out",
+        tmp_path / "err",
+    )
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            while not (tmp_path / "opened").exists():  # noqa: ASYNC110  another process writes it
+                await asyncio.sleep(0.02)
+        url = (tmp_path / "opened").read_text().strip()
+        assert f"The page: {url}" in (tmp_path / "out").read_text()
+        async with httpx.AsyncClient(trust_env=False) as http:
+            assert "<title>kgsvc</title>" in (await http.get(url)).text
+        process.send_signal(signal.SIGINT)
+        assert await asyncio.to_thread(process.wait, DEADLINE_S) == 0
+    finally:
+        process.kill()
 
 
 async def test_a_data_directory_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
@@ -121,6 +153,25 @@ async def test_the_demo_shows_facts_validity_history_and_sources() -> None:
         assert "2024-01-08 to 2024-10-01" in done.out
         assert "superseded, and kept" in done.out
         assert "demo-14: Bruno Keller(user): I work at Lumen Labs now." in done.out
+
+
+async def test_the_demo_ends_with_the_page_until_it_is_stopped(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = Copy(("demo", "--page"), environment({}) | {"TMPDIR": str(tmp_path)}, out, tmp_path / "err")
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            while "until Ctrl-C" not in (out.read_text() if out.exists() else ""):  # noqa: ASYNC110  another process writes it
+                await asyncio.sleep(0.02)
+        url = re.findall(r"^The page: (http://127\.0\.0\.1:\d+)/#/demo$", out.read_text(), re.MULTILINE)[0]
+        async with httpx.AsyncClient(trust_env=False) as http:
+            assert "<title>kgsvc</title>" in (await http.get(url)).text
+            listed = await http.post(f"{url}/kgsvc.v1.AdminService/ListGroups", json={"input": {}})
+            assert [each["groupId"] for each in listed.json()["output"]["groups"]] == ["demo"]
+        process.send_signal(signal.SIGINT)
+        assert await asyncio.to_thread(process.wait, DEADLINE_S) == 0
+    finally:
+        process.kill()
+    assert not any(name.startswith("kgsvc-demo-") for name in os.listdir(tmp_path))
 
 
 async def test_a_server_whose_data_was_removed_says_so_and_takes_nothing(tmp_path: Path) -> None:

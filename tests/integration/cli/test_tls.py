@@ -171,7 +171,7 @@ async def test_a_certificate_that_is_none_is_a_sentence(tmp_path: Path) -> None:
         "server.tls_key": str(broken),
     }
     done = await kgsvc("serve", settings=settings)
-    assert done.sentence
+    assert f"server.tls_cert, server.tls_key: {broken} and {broken} must be PEM files" in done.sentence
     missing = {"client.tls_ca": str(tmp_path / "absent.pem")}
     done = await kgsvc("health", settings=missing)
     assert "absent.pem" in done.sentence

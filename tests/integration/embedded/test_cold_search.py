@@ -11,7 +11,7 @@ from kgsvc.domain.model.graph import Entity, Fact
 from kgsvc.search.filters import NONE
 from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.query import parse
-from kgsvc.search.ranking.pool import Asked
+from kgsvc.search.ranking.pool import ScopeQuery
 from kgsvc.search.ranking.stored import found_in_store
 from kgsvc.stores.embedded import EmbeddedStore, cold_search
 from kgsvc.stores.embedded.rows import all_rows
@@ -75,7 +75,7 @@ def _near(rng: random.Random) -> bytes:
 def _words(found: FactCandidates) -> list[tuple[object, ...]]:
     by_uuid = {each.uuid: each for each in found.keyword}
     plan = ScopePlan(Scope.FACTS, (Method.BM25,))
-    asked = Asked(plan, parse(QUERY), None, 0.0, NONE, ASKED.now_ms, COUNT, COUNT)
+    asked = ScopeQuery(plan, parse(QUERY), None, 0.0, NONE, ASKED.now_ms, COUNT, COUNT)
     ranked = found_in_store(found, asked).lists[Method.BM25]
     candidates = ((low, by_uuid[uuid]) for low, (uuid, _) in ranked)
     return [(low, each.uuid, dict(each.counts), each.length, each.vector) for low, each in candidates]

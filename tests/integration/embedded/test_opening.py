@@ -7,10 +7,7 @@ import apsw
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.domain.names.similarity import name_tokens
-from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.schema import ID_BITS, MIGRATIONS, NAME_TOKENS_SINCE
 from tests.support.samples import accepted, episode
 
 
@@ -26,40 +23,23 @@ async def test_a_lock_held_for_too_long_is_unavailable(tmp_path: Path, beside: a
     await hurried.close()
 
 
-async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path, beside: apsw.Connection) -> None:
-    beside.pragma("user_version", 99)
-    older = await EmbeddedStore.open(tmp_path)
-    with pytest.raises(StoreUnavailable, match="schema 99"):
-        await older.migrate()
-    await older.close()
-    assert beside.pragma("user_version") == 99
-
-
-async def test_names_of_an_older_store_are_found_by_their_tokens(tmp_path: Path) -> None:
-    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
-    for migration in MIGRATIONS[: NAME_TOKENS_SINCE - 1]:
-        db.execute(migration)
-    db.execute(
-        """
-        INSERT INTO groups (group_id, gid) VALUES ('g', 1);
-        INSERT INTO entities VALUES (7, 1, 'n1', 'Ada Lovelace', 0, '', '{}', '[]', '', 0, '{}', '{}');
-        INSERT INTO names VALUES (1, 'ada lovelace', 7), (1, 'countess', 7);
-        """
-    )
-    db.pragma("user_version", NAME_TOKENS_SINCE - 1)
-    db.close()
+@pytest.mark.parametrize(("version", "told"), [(99, "upgrade kgsvc"), (28, "scripts/move_store.py")])
+async def test_another_schema_is_refused_and_left_alone(
+    tmp_path: Path, beside: apsw.Connection, version: int, told: str
+) -> None:
+    beside.pragma("user_version", version)
     store = await EmbeddedStore.open(tmp_path)
-    await store.migrate()
-    query = CandidateQuery(tokens=name_tokens("Lovelace") | name_tokens("Countess"))
-    assert [*(await store.candidates("g", query)).by_token.values()] == [("n1",), ("n1",)]
+    with pytest.raises(StoreUnavailable, match=f"has schema {version}.*{told}"):
+        await store.migrate()
     await store.close()
+    assert beside.pragma("user_version") == version
 
 
 async def test_an_unmigrated_store_says_so(tmp_path: Path) -> None:
     store = await EmbeddedStore.open(tmp_path)
-    with pytest.raises(StoreUnavailable, match="`kgsvc serve` of this version brings it up to date"):
+    with pytest.raises(StoreUnavailable, match="`kgsvc serve` makes it"):
         await store.heads(["g"])
-    with pytest.raises(StoreUnavailable, match="`kgsvc serve` of this version brings it up to date"):
+    with pytest.raises(StoreUnavailable, match="`kgsvc serve` makes it"):
         await accepted(store, episode("g", "e1"))
     await store.close()
 
@@ -126,65 +106,3 @@ async def test_versions_of_keys_are_recorded(beside: apsw.Connection) -> None:
 
 async def test_the_file_is_set_up_for_durability(beside: apsw.Connection) -> None:
     assert [beside.pragma(name) for name in ("journal_mode", "synchronous", "page_size")] == ["wal", 2, 4096]
-
-
-async def test_vectors_of_names_of_an_older_store_come_first(tmp_path: Path) -> None:
-    """They are of revision 0; those of other groups are not theirs."""
-    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
-    for migration in MIGRATIONS[: NAME_TOKENS_SINCE + 3]:
-        db.execute(migration)
-    for gid in (1, 2):
-        row_id = (gid << ID_BITS) + 7
-        db.execute("INSERT INTO groups (group_id, gid, rev) VALUES (?, ?, 5)", (f"g{gid}", gid))
-        db.execute(
-            "INSERT INTO entities VALUES (?, ?, ?, 'Ada', 0, '', '{}', '[]', '', 0, '{}', '{}')",
-            (row_id, gid, f"n{gid}"),
-        )
-        db.execute("INSERT INTO entity_vectors VALUES (?, 's', ?)", (row_id, b"old"))
-    db.pragma("user_version", NAME_TOKENS_SINCE + 3)
-    db.close()
-    store = await EmbeddedStore.open(tmp_path)
-    await store.migrate()
-    page = (await store.candidates("g1", CandidateQuery(vectors=VectorsAfter("s")))).vectors
-    assert page is not None
-    assert (page.place, page.rows) == ((0, "n1"), (("n1", b"old"),))
-    await store.close()
-
-
-async def test_texts_of_an_older_store_are_followed(tmp_path: Path) -> None:
-    """Entities and the episodes that are in the graph, over the revisions that the group has had."""
-    before = next(n for n, migration in enumerate(MIGRATIONS) if "found_episodes" in migration)
-    db = apsw.Connection(str(tmp_path / "kgsvc.db"))
-    for migration in MIGRATIONS[:before]:
-        db.execute(migration)
-    for gid, rev in ((1, 4), (2, 0)):
-        db.execute("INSERT INTO groups (group_id, gid, rev) VALUES (?, ?, ?)", (f"g{gid}", gid, rev))
-        for n, state in enumerate(("completed", "upserted", "parked", "accepted")):
-            row_id = (gid << ID_BITS) + n
-            entity = (row_id, gid, f"n{n}", f"Name {n}")
-            db.execute(
-                "INSERT INTO entities VALUES (?, ?, ?, ?, 0, '', '{}', '[]', '', 0, '{}', '{}')", entity
-            )
-            db.execute(
-                "INSERT INTO episodes VALUES (?, ?, ?, 'text', 0, 0, NULL, NULL, NULL, NULL, '', 'body')",
-                (row_id, gid, f"e{n}"),
-            )
-            db.execute(
-                """
-                INSERT INTO items (id, gid, uuid, content_hash, rid, state, reference_ms, accepted_ms,
-                                   updated_ms, bytes) VALUES (?, ?, ?, '', 0, ?, 0, 0, 0, 4)
-                """,
-                (row_id, gid, f"e{n}", state),
-            )
-    db.pragma("user_version", before)
-    db.close()
-    store = await EmbeddedStore.open(tmp_path)
-    await store.migrate()
-    for group in ("g1", "g2"):
-        page = await store.text_changes(group, 0, 99)
-        assert sorted(one.entity.uuid for one in page.entities) == ["n0", "n1", "n2", "n3"]
-        assert sorted(one.episode.uuid for one in page.episodes) == ["e0", "e1"]
-        assert 0 < page.upto_rev == page.head.rev
-    page = await store.text_changes("g1", 0, 1)
-    assert len(page.entities) + len(page.episodes) == 1, "pages are pages"
-    await store.close()

@@ -21,8 +21,8 @@ from kgsvc.domain.model.items import (
     Transition,
 )
 from kgsvc.domain.model.keys import content_hash
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy
-from kgsvc.jobs.groups import GroupJobs, GroupRunner, Starts, Steps, group_work
+from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy, always
+from kgsvc.jobs.groups import BatchStarts, GroupJobs, GroupRunner, Steps, group_work
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 
@@ -188,11 +188,11 @@ class Queue:
         return await states(self.store, group)
 
     def runner(
-        self, lease: Lease, settings: QueueSettings = SETTINGS, starts: Starts | None = None
+        self, lease: Lease, settings: QueueSettings = SETTINGS, starts: BatchStarts | None = None
     ) -> GroupRunner[Started]:
         """A runner of one leased group."""
         policy = RetryPolicy(settings, random.Random(1))
-        steps, alone = Steps(self.handler.prepare, self.handler.commit), starts or Starts()
+        steps, alone = Steps(self.handler.prepare, self.handler.commit), starts or BatchStarts()
         return GroupRunner(
             GroupJobs(self.store, steps, self.told, policy, settings, CLOCK, alone), Claimed(lease)
         )
@@ -223,10 +223,11 @@ def dispatcher(
     told: Told | None = None,
     settings: QueueSettings = SETTINGS,
     owner: str = "me",
+    may_begin: Callable[[], bool] = always,
 ) -> Dispatcher[Claimed]:
     """A dispatcher; what others do it sees by polling."""
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))
     steps = Steps(handler.prepare, handler.commit)
     jobs = GroupJobs(store, steps, told or Told(), policy, settings, CLOCK)
-    return Dispatcher(group_work(jobs), activity, settings, CLOCK, owner)
+    return Dispatcher(group_work(jobs, may_begin), activity, settings, CLOCK, owner)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.errors import ModelOff, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.items import Claimed, GroupWork, ItemState, Lease
 from kgsvc.jobs.dispatcher import Dispatcher
@@ -430,3 +430,50 @@ async def test_nothing_is_started_while_a_suspect_runs_alone(
         may_end.set()
         await until(lambda: all_done(store, "h"))
     assert started == [("poison",)]
+
+
+async def test_what_is_held_back_is_not_begun_and_what_runs_is_finished(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    """Of a group whose batch runs only that batch is done, until the mode ends and that is told."""
+    await accept(store, "g", [f"i{number}" for number in range(6)])
+    switched, mode = asyncio.Event(), {"on": False}
+
+    async def switch(_lease: Lease) -> None:
+        mode["on"] = not switched.is_set()
+        switched.set()
+
+    handler.before_commit = switch
+    settings = replace(LONG_LEASE, micro_batch=2, batches_ahead=1)
+    one = dispatcher(store, handler, settings=settings, may_begin=lambda: not mode["on"])
+    async with running(one):
+        await switched.wait()
+        await until(lambda: given_back(store, "g"))
+        assert handler.committed == [("i0", "i1")]
+        mode["on"] = False
+        one._activity.heard()
+        await until(lambda: all_done(store, "g"))
+
+
+async def given_back(store: EmbeddedStore, group: str) -> bool:
+    return await owner_of(store, group) is None
+
+
+async def test_an_item_whose_model_is_off_is_tried_without_an_end(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    """No attempt is counted, nothing is parked, and nobody is told of a failure."""
+    await accept(store, "g", ["a", "b"])
+    handler.broken, told = {"a": ModelOff()}, Told()
+    settings = replace(LONG_LEASE, attempts_per_step=1)
+
+    async def tried() -> bool:
+        return handler.prepared.count(("a",)) > settings.attempts_per_step
+
+    async with running(dispatcher(store, handler, told, settings=settings)):
+        await until(tried)
+        found = (await statuses(store, "g"))["a"]
+        assert (found.state, found.attempts) == (ItemState.ACCEPTED, 0)
+        handler.broken = {}
+        await until(lambda: all_done(store, "g"))
+    assert (told.failures, told.parked_items) == ([], {})

@@ -10,7 +10,7 @@ import pytest
 from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.items import ItemState, Lease, Step
-from kgsvc.jobs.groups import Starts
+from kgsvc.jobs.groups import BatchStarts
 from tests.integration.jobs.support import CLOCK, SETTINGS, Queue, ScriptedHandler, Started, never
 from tests.support.samples import delta, entity, guard
 
@@ -190,7 +190,7 @@ async def test_what_saw_two_crashes_runs_beside_nothing_of_any_group(queue: Queu
             beside.append(queue.handler.preparing - 1)
 
     queue.handler.before_prepare = look
-    starts = Starts()
+    starts = BatchStarts()
     runners = [
         queue.runner(await queue.lease(group=group), starts=starts).run(never)
         for group in ("other", "suspect")

@@ -47,8 +47,8 @@ _BY_INTENT = {  # a handful of counters; all groups, or the busiest, for whoever
     "_GROUPS": {"NodeByLabelScan"},
     "_BUSIEST": {"NodeByLabelScan"},
     "_DEPTH": {"NodeIndexScan"},
-    "_FORMER_ENDS": {"DirectedRelationshipTypeScan"},
-    "_FORMER_VALUES": {"DirectedRelationshipTypeScan", "NodeByLabelScan"},
+    "_NEXT_DUE": {"NodeByLabelScan"},  # of paused groups
+    "_BEGIN_ALL": {"NodeByLabelScan"},  # of all groups, once at the start of a process
 }
 
 
@@ -73,7 +73,7 @@ def _statements() -> Iterator[tuple[str, str]]:
         for name, value in names.items():
             if not name.startswith(("_", "LOCK")):
                 continue
-            for text in value if name == "_PURGE" else (value,):
+            for text in value if name == "_PURGE" else (getattr(value, "each", value),):
                 if isinstance(text, str) and whole_text(text).lstrip().startswith(_CLAUSES):
                     yield name, whole_text(text)
 

@@ -1,5 +1,6 @@
 """One graph, two programs: Graphiti reads what kgsvc wrote, kgsvc takes over what Graphiti wrote."""
 
+import asyncio
 import os
 import warnings
 from collections.abc import AsyncIterator
@@ -151,6 +152,7 @@ async def test_kgsvc_serves_and_goes_on_with_what_graphiti_wrote(
         assert await adopter.adopt("theirs", lambda _: None) == Adopted(2, 3, 2)
         assert await adopter.adopt("theirs", lambda _: None) == Adopted()
         dump = await store.dump("theirs")
+        await _filled(store, "theirs")
     finally:
         await store.close()
     assert {(e.uuid, e.name, e.labels) for e in dump.entities} == {
@@ -176,3 +178,16 @@ async def test_kgsvc_serves_and_goes_on_with_what_graphiti_wrote(
         current.uuid,
         likes.uuid,
     }
+
+
+async def _filled(store: Neo4jStore, group: str) -> None:
+    """Wait until the service has given the episodes vectors of their passages."""
+    async with asyncio.timeout(60.0):
+        while await _under_way(store, group):  # noqa: ASYNC110  another process works
+            await asyncio.sleep(0.1)
+    page = await store.text_changes(group, 0, 99)
+    assert {bool(each.passages) for each in page.episodes} == {True}
+
+
+async def _under_way(store: Neo4jStore, group: str) -> bool:
+    return group in {work.group_id for work in await store.open_fills(1 << 52, 1_000)}

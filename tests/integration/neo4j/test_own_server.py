@@ -1,20 +1,19 @@
-"""What needs a server of its own: a first migration, a newer schema, crashes."""
+"""What needs a server of its own: making the schema, that of another version, crashes."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import LiteralString
 
 import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.items import Accepted
-from kgsvc.domain.names.similarity import name_tokens
-from kgsvc.domain.resolution.decisions import CandidateQuery, VectorsAfter
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.neo4j.schema import SCHEMA_VERSION
 from scripts.neo4j_server import Neo4jServer
 from tests.integration.neo4j.support import rows, scans
-from tests.support.samples import accepted, batch, entity, episode, pair, write
+from tests.support.samples import accepted, batch, episode, pair
 
 
 async def _connect(server: Neo4jServer, patience_s: float = 5.0, deadline_s: float = 30.0) -> Neo4jStore:
@@ -41,7 +40,7 @@ async def own_raw(own_neo4j: Neo4jServer) -> AsyncIterator[AsyncDriver]:
         yield driver
 
 
-async def test_migrators_take_turns(clients: list[Neo4jStore]) -> None:
+async def test_who_make_the_schema_take_turns(clients: list[Neo4jStore]) -> None:
     """Three at once on an empty database: one schema, and all of them can work."""
     assert await asyncio.gather(*(client.migrate() for client in clients)) == [SCHEMA_VERSION] * 3
     assert {(await client.info()).schema_version for client in clients} == {SCHEMA_VERSION}
@@ -58,54 +57,23 @@ async def test_an_empty_database_is_read_by_index_too(
     assert await scans(own_raw) == []
 
 
-async def test_a_newer_schema_is_refused(own_raw: AsyncDriver, clients: list[Neo4jStore]) -> None:
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [(SCHEMA_VERSION + 1, "upgrade kgsvc"), (20, "scripts/move_store.py"), (-1, "scripts/move_store.py")],
+)
+async def test_another_schema_is_refused(
+    own_raw: AsyncDriver, clients: list[Neo4jStore], version: int, told: str
+) -> None:
     client = clients[0]
     await client.migrate()
-    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version + 1")
+    change: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = $version"
+    await rows(own_raw, change, version=version)
     try:
-        with pytest.raises(StoreUnavailable, match="upgrade kgsvc"):
+        with pytest.raises(StoreUnavailable, match=f"has schema {version}.*{told}"):
             await clients[1].migrate()
     finally:
-        await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = s.version - 1")
+        await rows(own_raw, change, version=SCHEMA_VERSION)
     assert await client.migrate() == SCHEMA_VERSION
-
-
-async def test_names_of_an_older_database_are_found_by_their_tokens_and_vectors(
-    own_raw: AsyncDriver, clients: list[Neo4jStore], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kgsvc.stores.neo4j.upgrading._PAGE", 2)
-    client = clients[0]
-    await client.migrate()
-    names = {group: [f"Person {group} {n}" for n in range(5)] for group in ("one", "two", "zero")}
-    for group, given in names.items():
-        entities = [entity(group, f"n{n}", name) for n, name in enumerate(given)]
-        await write(client, group, entities=entities, vectors={"n0": b"old"}, space="s")
-    await rows(own_raw, "MATCH (k:KgNameToken) DELETE k")
-    await rows(own_raw, "MATCH (n:Entity) REMOVE n.vector_rev")
-    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 1")
-    assert await client.migrate() == SCHEMA_VERSION
-    for group, given in names.items():
-        query = CandidateQuery(tokens=name_tokens("Person"), vectors=VectorsAfter("s"))
-        found = await client.candidates(group, query)
-        assert sorted(e.name for e in found.entities.values()) == given
-        assert found.vectors is not None
-        assert (found.vectors.place, found.vectors.rows) == ((0, "n0"), (("n0", b"old"),))
-
-
-async def test_texts_of_an_older_database_are_followed(
-    own_raw: AsyncDriver, clients: list[Neo4jStore]
-) -> None:
-    client = clients[0]
-    await client.migrate()
-    await accepted(client, episode("texts", "done"), episode("texts", "waiting"))
-    await rows(own_raw, "MATCH (i:KgItem {uuid: 'done'}) SET i.state = 'completed' REMOVE i:KgPending")
-    await write(client, "texts", entities=[entity("texts", "n1", "Ada")])
-    await rows(own_raw, "MATCH (n:Entity) REMOVE n.rev")
-    await rows(own_raw, "MATCH (s:KgSchema {name: 'kgsvc'}) SET s.version = 9")
-    assert await client.migrate() == SCHEMA_VERSION
-    page = await client.text_changes("texts", 0, 99)
-    assert [one.entity.uuid for one in page.entities] == ["n1"]
-    assert [one.episode.uuid for one in page.episodes] == ["done"], "the other one is not in the graph"
 
 
 async def test_acknowledged_items_survive_a_kill(own_neo4j: Neo4jServer) -> None:

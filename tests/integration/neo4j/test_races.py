@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import pairwise
+from typing import LiteralString
 
 import pytest
 from neo4j import AsyncDriver
@@ -95,6 +97,33 @@ async def test_a_completed_item_is_told_once_no_commit_is_under_way(
     receipt = await told
     assert receipt is not None
     assert [item.state for item in receipt.items] == [ItemState.COMPLETED, ItemState.ACCEPTED]
+
+
+_ON: LiteralString = """
+    MATCH (i:KgItem {group_id: $g}) WHERE i.state = $before AND i.seq IS NOT NULL AND i.uuid IS NOT NULL
+    WITH i LIMIT 25
+    SET i.state = $after
+    RETURN count(i)
+    """
+
+
+async def test_items_that_go_on_meanwhile_are_listed_once(
+    store: Neo4jStore, raw: AsyncDriver, group: str
+) -> None:
+    """Each state has its place in the index, and others write while a listing goes from one to the next."""
+    sent = [f"e{n:03}" for n in range(200)]
+    await accepted(store, *(episode(group, uuid) for uuid in sent))
+
+    async def go_on() -> None:
+        for before, after in pairwise(["accepted", "extracted", "embedded", "upserted", "completed"]):
+            while await rows(raw, _ON, g=group, before=before, after=after) != [[0]]:
+                pass
+
+    going_on = asyncio.create_task(go_on())
+    while not going_on.done():
+        page = await store.list_items(group, (), 1_000, None)
+        assert sorted(item.uuid for item in page.rows) == sent
+    await going_on
 
 
 class Interrupted(Neo4jStore):

@@ -1,7 +1,7 @@
 """Changes of several groups share a transaction, and each is refused for itself."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,11 @@ from neo4j import AsyncDriver
 from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreRefused
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.items import Lease
+from kgsvc.domain.resolution.decisions import CandidateQuery
 from kgsvc.stores.neo4j import Neo4jStore
+from kgsvc.stores.protocol import Anchor
 from tests.integration.neo4j.support import locked, rows, until_blocked
-from tests.support.samples import accepted, delta, entity, episode, fact, guard, leased
+from tests.support.samples import NOW, accepted, delta, entity, episode, fact, guard, leased
 
 TAKE_OVER = "MATCH (g:KgGroup {group_id: $g}) SET g.owner_token = g.owner_token + 1, g.owner_id = 'thief'"
 Change = tuple[GraphDelta, Guard]
@@ -56,6 +58,25 @@ async def test_what_comes_at_once_shares_a_transaction(
     await asyncio.gather(*(store.apply(*change) for change in changes))
     assert await _begun(raw) - before <= 3
     assert [await _written(store, lease) for lease in leases] == [["f"]] * 12
+
+
+async def test_reads_that_come_at_once_share_a_round_trip(
+    store: Neo4jStore, raw: AsyncDriver, leases: list[Lease]
+) -> None:
+    """Those of twelve groups take two at most; the look at their number is one."""
+    first = leases[0].group_id
+    reads: list[Callable[[str], Awaitable[object]]] = [
+        lambda each: store.names(each, ["ada"], ["b"]),
+        lambda each: store.slots(each, ["a slot"]),
+        lambda each: store.candidates(each, CandidateQuery(tokens=["ada"], uuids=["b"])),
+        lambda each: store.previous_episodes(each, [Anchor("later", NOW + 1)], 3, 100),
+        lambda each: store.relations(each, 10, 10),
+    ]
+    for read in reads:
+        await read(first)  # a plan that is made anew may take a transaction of the server's own
+        before = await _begun(raw)
+        await asyncio.gather(*(read(lease.group_id) for lease in leases))
+        assert await _begun(raw) - before <= 3
 
 
 async def test_what_is_refused_leaves_the_others_alone(store: Neo4jStore, leases: list[Lease]) -> None:

@@ -51,7 +51,7 @@ async def call(
 ) -> Any:
     """The response to the bytes of a request; of a response stream, the first message."""
     deserialise = response_class(name).FromString
-    if name in {"WatchReceipt", "WatchGroup"}:
+    if name in {"WatchReceipt", "WatchGroup", "ExportGroup"}:
         stream: Any = channel.unary_stream(path(name), response_deserializer=deserialise)
         return await anext(aiter(stream(raw, metadata=metadata, timeout=timeout_s)))
     unary: Any = channel.unary_unary(path(name), response_deserializer=deserialise)

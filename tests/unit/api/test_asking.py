@@ -9,7 +9,7 @@ import pytest
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StepError
 from kgsvc.domain.model.graph import Episode, Source
 from kgsvc.models.protocol import Question, Written
-from kgsvc.search.context.lines import Line
+from kgsvc.search.context.lines import ContextLine
 from kgsvc.search.engine import Searched
 from kgsvc.search.results import GraphQuery
 from kgsvc.v1 import envelope_pb2
@@ -40,8 +40,8 @@ class OneLine:
     async def search_for_context(self, query: GraphQuery) -> Searched:
         return Searched(query, [], cast(Any, None))
 
-    async def context(self, searched: Searched, chars: int, mark_chars: int) -> list[Line]:
-        return [Line("Ann works.", Episode("e", "g", "Ann works.", Source.TEXT, 0, 0))]
+    async def context(self, searched: Searched, chars: int, mark_chars: int) -> list[ContextLine]:
+        return [ContextLine("Ann works.", Episode("e", "g", "Ann works.", Source.TEXT, 0, 0))]
 
 
 def asked(**wanted: object) -> ret.AskRequest:

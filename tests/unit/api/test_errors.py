@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 
 from kgsvc.api.errors import CODE_METADATA, ERROR_DOMAIN, RULES, Mode
 from kgsvc.api.server import ServerSettings
-from kgsvc.domain.errors import Overloaded, QuotaExceeded, StoreRefused, StoreUnavailable
+from kgsvc.domain.errors import Overloaded, QuotaExceeded, ReadOnly, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.items import ItemState
 from kgsvc.observability.logs import JsonFormatter
 from kgsvc.stores.protocol import Store
@@ -136,6 +136,10 @@ async def _raise_unavailable(_batches: Any) -> Any:
     raise StoreUnavailable("bolt://neo4j:secret@host is gone")
 
 
+async def _raise_read_only(_batches: Any) -> Any:
+    raise ReadOnly
+
+
 async def _raise_defect(_batches: Any) -> Any:
     raise ValueError(SECRET)
 
@@ -149,6 +153,7 @@ FAULTS: dict[str, Callable[[Any], Awaitable[Any]]] = {
     "OVERLOADED": _raise_overloaded,
     "QUOTA_EXCEEDED": _raise_quota,
     "STORE_UNAVAILABLE": _raise_unavailable,
+    "READ_ONLY": _raise_read_only,
     "INTERNAL": _raise_defect,
     "DEADLINE_EXCEEDED": _never,
 }

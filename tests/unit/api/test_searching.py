@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from kgsvc.search.context.lines import Line
+from kgsvc.search.context.lines import ContextLine
 from kgsvc.search.engine import Searched
 from kgsvc.search.results import GraphQuery, ScopeAnswer
 from kgsvc.v1 import envelope_pb2, retrieval_pb2
@@ -121,8 +121,8 @@ class Asked:
     async def search_for_context(self, query: GraphQuery) -> Searched:
         return Searched(query, await self.search(query), cast(Any, None))
 
-    async def context(self, searched: Searched, chars: int) -> list[Line]:
-        return [Line(f"{chars} characters")]
+    async def context(self, searched: Searched, chars: int) -> list[ContextLine]:
+        return [ContextLine(f"{chars} characters")]
 
 
 @pytest.mark.parametrize("patient", [True, False])

@@ -83,3 +83,15 @@ def test_nothing_that_a_terminal_obeys_is_printed() -> None:
     assert printable("a\x1b[31mb\nc\u200f") == "a\ufffd[31mb c\ufffd"
     lines = list(facts_as_lines([FactResult(fact="a\x1bb\nc", source_name="\x07")]))
     assert not any(char in line for line in lines for char in "\x1b\x07\n")
+
+
+def test_a_relation_that_says_nothing_is_left_out() -> None:
+    def line(name: str, target: str) -> str:
+        fact = FactResult(fact="It hums.", name=name, source_name="Atlas", target_name=target)
+        fact.source_node_uuid, fact.target_node_uuid = "Atlas", target
+        return list(facts_as_lines([fact]))[1]
+
+    assert line("MENTIONED", "Atlas").startswith("     Atlas · valid")
+    assert line("MENTIONED_WITH", "Atlas").startswith("     Atlas · valid")
+    assert line("MENTIONED", "Bruno").startswith("     Atlas MENTIONED Bruno · valid")
+    assert line("HAS_STATUS", "Atlas").startswith("     Atlas HAS_STATUS · valid")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgsvc.cli import reading
-from kgsvc.cli.ingest import Wanted, read_source
+from kgsvc.cli.ingest import IngestOptions, read_source
 from kgsvc.cli.reading import STDIN, BadLine, Read, Record, find, read_json, read_json_lines, read_text
 from kgsvc.v1.types_pb2 import RoleType, Source
 
@@ -209,6 +209,6 @@ def test_a_source_is_touched_only_when_its_first_item_is_asked_for() -> None:
         def readinto(self, _buffer: object) -> int:
             raise InterruptedError
 
-    found = read_source(io.BufferedReader(Waiting()), STDIN, Wanted("g", "auto", None, None, 1024))
+    found = read_source(io.BufferedReader(Waiting()), STDIN, IngestOptions("g", "auto", None, None, 1024))
     with pytest.raises(InterruptedError):
         next(found)

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from kgsvc.commands.answers import CitationReader
 from kgsvc.domain.model.graph import Episode, Source
-from kgsvc.search.context.lines import Line, citable, numbered
+from kgsvc.search.context.lines import ContextLine, citable, numbered
 
-LINES = [Line(f"line {n}", Episode(f"e{n}", "g", "b", Source.TEXT, 0, 0)) for n in range(1, 13)]
+LINES = [ContextLine(f"line {n}", Episode(f"e{n}", "g", "b", Source.TEXT, 0, 0)) for n in range(1, 13)]
 
 
 def read(text: str, size: int = 1_000) -> tuple[str, list[str], CitationReader]:
@@ -81,6 +81,6 @@ def test_it_matters_not_how_an_answer_is_cut(text: str, size: int) -> None:
 
 
 def test_handles_count_the_lines_that_are_no_headings() -> None:
-    lines = [Line("# Sources"), LINES[4], Line("# Facts"), LINES[2]]
+    lines = [ContextLine("# Sources"), LINES[4], ContextLine("# Facts"), LINES[2]]
     assert numbered(lines) == ["# Sources", "[1] line 5", "# Facts", "[2] line 3"]
     assert citable(lines) == [LINES[4], LINES[2]]

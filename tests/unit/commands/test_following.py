@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection
 
-from kgsvc.commands.following import Movements, Place, Told, follow
+from kgsvc.commands.following import FollowedChange, FollowedPlace, Movements, follow
 from kgsvc.domain.errors import StoreRefused
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Episode, Source
@@ -46,6 +46,23 @@ class Wide(ModelStore):
         return TextChanges(head, (), told, (), (), 0 if more else 1, more, upto_uuid=upto)
 
 
+class Crowded(Wide):
+    """Counts the pages that are read at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading = self.most = 0
+
+    async def text_changes(
+        self, group_id: str, after_rev: int, limit: int, max_bytes: int = 0, after_uuid: str = ""
+    ) -> TextChanges:
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        await asyncio.sleep(0)
+        self.reading -= 1
+        return await super().text_changes(group_id, after_rev, limit, max_bytes, after_uuid)
+
+
 def _episode(group_id: str, n: int) -> IndexedEpisode:
     return IndexedEpisode(Episode(f"{n:05}", group_id, f"text {n}", Source.TEXT, 1, created_ms=1))
 
@@ -62,7 +79,7 @@ async def test_a_look_that_fails_is_told_to_all_and_the_next_looks_again() -> No
 
 
 async def test_a_revision_is_told_in_parts() -> None:
-    parts: list[Told] = []
+    parts: list[FollowedChange] = []
     core = core_of(Wide())
     async for told in follow(core, Movements(core), "g", None):
         parts.append(told)
@@ -71,5 +88,24 @@ async def test_a_revision_is_told_in_parts() -> None:
     sizes = [len(part.episodes) for part in parts]
     assert sum(sizes) == EPISODES
     assert max(sizes) <= 200
-    assert {part.place for part in parts[:-1]} == {Place(0, 0)}
-    assert parts[-1].place == Place(0, 1)
+    assert {part.place for part in parts[:-1]} == {FollowedPlace(0, 0)}
+    assert parts[-1].place == FollowedPlace(0, 1)
+
+
+async def test_many_who_begin_at_once_take_one_reader_of_the_store() -> None:
+    store = Crowded()
+    core = core_of(store)
+    movements = Movements(core)
+
+    async def all_of(group_id: str) -> int:
+        count = 0
+        async for told in follow(core, movements, group_id, None):
+            count += len(told.episodes)
+            if told.current:
+                break
+        return count
+
+    async with asyncio.timeout(30):
+        counts = await asyncio.gather(*(all_of(f"g{n}") for n in range(20)))
+    assert counts == [EPISODES] * 20
+    assert store.most == 1

@@ -63,6 +63,8 @@ def test_the_file_named_by_flag_replaces_the_one_named_by_variable(tmp_path: Pat
         ("KGSVC_CHAT_TEMPERATURE", "0", 0.0),
         ("KGSVC_RETRIEVAL_DISTANCE_WEIGHT", "0", 0.0),
         ("KGSVC_OPENAI_API_KEY", "", ""),
+        ("KGSVC_SERVER_HTTP_ORIGINS", "", ""),
+        ("KGSVC_SERVER_HTTP_ORIGINS", "https://a.test http://[::1]:3000", "https://a.test http://[::1]:3000"),
     ],
 )
 def test_variables_are_read_as_the_type_of_their_field(variable: str, text: str, value: object) -> None:
@@ -70,11 +72,17 @@ def test_variables_are_read_as_the_type_of_their_field(variable: str, text: str,
     assert getattr(getattr(load(environ={variable: text}).settings, key.section), key.field) == value
 
 
+_ORIGINS = "must be origins such as https://app.example or http://localhost:3000, blanks between them"
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "said"),
     [
         ("KGSVC_SERVER_ROLE", "master", "must be one of api, worker, all, not 'master'"),
         ("KGSVC_SERVER_INSECURE", "perhaps", "must be true or false, not 'perhaps'"),
+        ("KGSVC_SERVER_HTTP_ORIGINS", "*", f"{_ORIGINS}, not '*'"),
+        ("KGSVC_SERVER_HTTP_ORIGINS", "https://a.test/", f"{_ORIGINS}, not 'https://a.test/'"),
+        ("KGSVC_SERVER_HTTP_ORIGINS", "null", f"{_ORIGINS}, not 'null'"),
         ("KGSVC_LIMITS_NAME", "many", "must be a whole number of at least 1, not 'many'"),
         ("KGSVC_LIMITS_NAME", "0", "must be a whole number of at least 1, not '0'"),
         ("KGSVC_QUEUE_LEASE_S", "0", "must be a number above 0, not '0'"),
@@ -126,11 +134,64 @@ def test_variables_that_a_cluster_or_the_tests_set_are_left_alone() -> None:
         "KGSVC_PORT_50051_TCP_ADDR": "10.0.0.1",
         "KGSVC_SERVER_PORT": "tcp://10.0.0.1:50051",
         "KGSVC_REQUIRE_NEO4J": "1",
-        "KGSVC_SERVER": "memory.example:443",
-        "KGSVC_TLS_CA": "ca.pem",
     }
     assert load(environ=environ).settings == Settings()
     assert "unknown variable KGSVC_SERVER_PORT" in problem({"KGSVC_SERVER_PORT": "50051"})
+
+
+def test_commands_read_what_the_clients_read() -> None:
+    environ = {
+        "KGSVC_SERVER": "memory.example:443",
+        "KGSVC_TOKEN": "kgsvc_secret",
+        "KGSVC_TLS_CA": "ca.pem",
+        "KGSVC_TLS_CERT": "own.pem",
+        "KGSVC_TLS_KEY": "key.pem",
+        "KGSVC_TLS_NAME": "memory",
+    }
+    client = load(environ=environ).settings.client
+    assert (client.server, client.token, client.tls_ca) == (
+        "memory.example:443",
+        "kgsvc_secret",
+        Path("ca.pem"),
+    )
+    assert (client.tls_cert, client.tls_key, client.tls_name) == (Path("own.pem"), Path("key.pem"), "memory")
+    assert "KGSVC_SERVER: must be HOST:PORT" in problem({"KGSVC_SERVER": "memory"})
+
+
+def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("geheim\n")
+    loaded = load(environ={"KGSVC_STORE_NEO4J_PASSWORD_FILE": str(file), "KGSVC_TOKEN_FILE": ""})
+    assert loaded.settings.store.neo4j_password == "geheim"
+    assert loaded.origins["store.neo4j_password"] == "environment"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"", "must hold a secret, up to 65536 bytes"),
+        (b"x" * 65_537, "must hold a secret, up to 65536 bytes"),
+        (b"\xff", "is not UTF-8"),
+    ],
+)
+def test_a_file_without_a_secret_is_named(tmp_path: Path, content: bytes | None, said: str) -> None:
+    file = tmp_path / "key"
+    if content is not None:
+        file.write_bytes(content)
+    text = problem({"KGSVC_OPENAI_API_KEY_FILE": str(file)})
+    assert f"KGSVC_OPENAI_API_KEY_FILE: {file} {said}" in text
+
+
+def test_a_secret_is_set_once(tmp_path: Path) -> None:
+    environ = {"KGSVC_TOKEN": "geheim", "KGSVC_TOKEN_FILE": str(tmp_path / "token")}
+    text = problem(environ)
+    assert "KGSVC_TOKEN_FILE: KGSVC_TOKEN is set, too" in text
+    assert "geheim" not in text
+
+
+def test_only_a_secret_may_stand_in_a_file() -> None:
+    assert "unknown variable KGSVC_STORE_KIND_FILE" in problem({"KGSVC_STORE_KIND_FILE": "kind"})
 
 
 def test_the_attempts_are_set_once() -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from kgsvc.access.authentication import AccessSettings
+from kgsvc.access.file import changing
 from kgsvc.config import ConfigError, Models, Server, Settings, StoreSettings
 from kgsvc.domain.limits import Limits
 from kgsvc.models.openai.settings import Endpoint
+from tests.support.certificates import Authority
 
 
 def problems(settings: Settings) -> str:
@@ -33,15 +35,24 @@ def test_other_addresses_need_tls_and_credentials_or_the_flag(listen: str, tmp_p
         part in text for part in (listen, "server.tls_cert", "kgsvc token create --admin", "--insecure")
     )
     Settings(server=Server(listen=listen, insecure=True)).verify()
-    pem = tmp_path / "a.pem"
-    pem.write_text("")
-    behind_tls = Server(listen=listen, tls_cert=pem, tls_key=pem, tls_client_ca=pem)
+    cert, key = Authority(tmp_path).certificate("server", "127.0.0.1")
+    behind_tls = Server(listen=listen, tls_cert=cert, tls_key=key, tls_client_ca=cert)
     text = problems(Settings(server=behind_tls))
     assert "access.file" in text
     assert "so that nobody listens in" not in text
     access = AccessSettings(file=tmp_path / "access.json")
+    with changing(tmp_path / "access.json"):
+        pass
     assert "access.file" not in problems(Settings(server=Server(listen=listen), access=access))
     Settings(server=behind_tls, access=access).verify()
+
+
+def test_what_is_no_certificate_or_access_file_is_told(tmp_path: Path) -> None:
+    cert, _ = Authority(tmp_path).certificate("server", "127.0.0.1")
+    absent = AccessSettings(file=tmp_path / "absent.json")
+    text = problems(Settings(server=Server(tls_cert=cert, tls_key=cert), access=absent))
+    assert f"server.tls_cert, server.tls_key: {cert} and {cert} must be PEM files" in text
+    assert f"there is no access file {tmp_path / 'absent.json'}" in text
 
 
 def test_what_of_access_does_not_fit_together(tmp_path: Path) -> None:

@@ -170,6 +170,12 @@ async def test_every_page_of_a_pdf_is_found_again() -> None:
     assert found.text.endswith("\n\n1. first\n\n2. second")
 
 
+async def test_the_lines_of_an_item_belong_together_whatever_its_bullet_is_written_in() -> None:
+    item = [Row("Ann went to Paris with", bullet=8), Row("Bob on day 3.")]
+    found = await read(pdf_of([[Row("They travelled far."), *item, *item]]), "a.pdf")
+    assert found.text == "They travelled far." + "\n\n- Ann went to Paris with Bob on day 3." * 2
+
+
 async def test_pages_without_text_keep_their_numbers() -> None:
     found = await read(pdf_of([[], [Row("second")], [], [Row("fourth")], []]), "a.pdf")
     assert found.text == "second\n\nfourth"

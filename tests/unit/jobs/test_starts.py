@@ -2,11 +2,11 @@
 
 import asyncio
 
-from kgsvc.jobs.groups import Starts
+from kgsvc.jobs.groups import BatchStarts
 
 
 async def test_turns_come_one_after_the_other() -> None:
-    starts = Starts()
+    starts = BatchStarts()
     assert await starts.begin(may_wait=True)
     second = asyncio.create_task(starts.begin(may_wait=True))
     await asyncio.sleep(0)
@@ -16,7 +16,7 @@ async def test_turns_come_one_after_the_other() -> None:
 
 
 async def test_who_runs_alone_waits_for_the_others_and_holds_up_new_ones() -> None:
-    starts = Starts()
+    starts = BatchStarts()
     await starts.begin(may_wait=True)
     starts.started(alone=False)
     await starts.begin(may_wait=True)
@@ -34,7 +34,7 @@ async def test_who_runs_alone_waits_for_the_others_and_holds_up_new_ones() -> No
 
 
 async def test_a_waiting_runner_with_batches_is_sent_on_as_soon_as_somebody_must_be_alone() -> None:
-    starts = Starts()
+    starts = BatchStarts()
     await starts.begin(may_wait=True)
     starts.started(alone=False)
     await starts.begin(may_wait=True)
@@ -46,7 +46,7 @@ async def test_a_waiting_runner_with_batches_is_sent_on_as_soon_as_somebody_must
 
 
 def test_a_group_has_fewer_batches_under_way_beside_others() -> None:
-    starts = Starts()
+    starts = BatchStarts()
     with starts.group():
         assert starts.ahead(3) == 3
         with starts.group():

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from kgsvc.models.openai.resolver import OpenAIResolver
 from kgsvc.models.openai.settings import ChatModel, EmbeddingModel, Endpoint
 from kgsvc.models.openai.transport import Transport
 from kgsvc.models.protocol import Extracted
+from kgsvc.tracing import NOT_TRACED, ModelSpan
 from tests.support.scripted_openai import ScriptedOpenAI, answer, edge, node
 
 KEY = "sk-secret-of-the-test"
@@ -62,6 +63,10 @@ class Recorder:
         """See Meter."""
         self.usages.append((operation, group_id, usage))
 
+    def calling(self, kind: str, model: str) -> AbstractContextManager[ModelSpan]:
+        """Nothing is recorded."""
+        return NOT_TRACED.model_call(kind, model)
+
     def trouble(self, operation: str, kind: str) -> None:
         """See Meter."""
         self.troubles.append((operation, kind))
@@ -103,6 +108,7 @@ class Rig:
     stack: AsyncExitStack
     pauses: list[float] = field(default_factory=list)
     meter: Recorder = field(default_factory=Recorder)
+    off: bool = False  # whether models are switched off
 
     def transport(self, **changes: Any) -> Transport:
         """A transport with a short timeout, 3 attempts, no jitter and recorded pauses."""
@@ -118,7 +124,13 @@ class Rig:
         async def pause(seconds: float) -> None:
             self.pauses.append(seconds)
 
-        made = Transport(Endpoint(**given), sleep=pause, rng=random.Random(7), wall_clock_s=lambda: NOW_S)
+        made = Transport(
+            Endpoint(**given),
+            sleep=pause,
+            rng=random.Random(7),
+            wall_clock_s=lambda: NOW_S,
+            off=lambda: self.off,
+        )
         self.stack.push_async_callback(made.close)
         return made
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openai import AsyncOpenAI
 
-from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable
+from kgsvc.domain.errors import ModelOff, ModelOutputInvalid, ModelUnavailable
 from kgsvc.domain.model.graph import Usage
 from kgsvc.models.protocol import Embedder
 from tests.support.scripted_openai import hanging, rate_limited, reply_body, status
@@ -158,3 +159,26 @@ async def test_a_failure_tells_what_the_parts_before_it_cost(rig: Rig) -> None:
         await rig.embedder(batch_texts=1).embed(["one", "two"])
     assert caught.value.usage == rig.meter.total
     assert caught.value.usage.calls == 2
+
+
+async def test_a_model_that_is_switched_off_is_not_asked(rig: Rig) -> None:
+    rig.off = True
+    with pytest.raises(ModelOff, match="model-off"):
+        await rig.embedder().embed(["a"])
+    assert rig.model.requests == []
+    rig.off = False
+    vectors, _ = await rig.embedder().embed(["a"])
+    assert vectors.any()
+
+
+async def test_what_is_switched_off_is_not_tried_again(rig: Rig) -> None:
+    rig.model.fail(status(500), endpoint="embeddings", times=None)
+    transport = rig.transport()
+
+    async def send(client: AsyncOpenAI) -> Any:
+        rig.off = True  # while the first attempt runs
+        return await client.embeddings.with_raw_response.create(model="m", input=["a"])
+
+    with pytest.raises(ModelOff):
+        await transport.call(send, "g")
+    assert len(rig.model.requests) == 1

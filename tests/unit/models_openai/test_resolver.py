@@ -164,8 +164,8 @@ async def test_nothing_to_decide_asks_nobody(rig: Rig) -> None:
         (_without(GOOD, "nodes", also_known=[], same_as_known=None, also_new=[4]), "nodes[0].also_new"),
         (_without(GOOD, "facts", verdicts=[verdict(8, "repeats")]), "facts[0].verdicts"),
         (_without(GOOD, "facts", verdicts=[verdict(6, "replaced")] * 2), "facts[0].verdicts"),
-        (_without(GOOD, "facts", verdicts=[verdict(6, "disputed")]), "facts[0].verdict"),
-        (_without(GOOD, "facts", verdicts=[verdict(6, "replaced", "lately")]), "facts[0].since"),
+        (_without(GOOD, "facts", verdicts=[verdict(6, "disputed")]), "facts[0].verdicts[0].verdict"),
+        (_without(GOOD, "facts", verdicts=[verdict(6, "replaced", "lately")]), "facts[0].verdicts[0].since"),
         ("[]", "is not an object"),
     ],
 )

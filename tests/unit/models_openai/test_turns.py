@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from kgsvc.models.openai.turns import Turns
+from kgsvc.models.openai.turns import FairTurns
 
 
 class _Calls:
     """Calls that end when the test says so, in the order in which they got a place."""
 
     def __init__(self, most: int) -> None:
-        self.turns = Turns(most)
+        self.turns = FairTurns(most)
         self.begun: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
 

@@ -21,9 +21,8 @@ WORDS = ["A", "I", ".", "the", "The", "Great", "Tom", "of", "Spain", "War", "P",
         ("E. V. V. Satyanarayana directed it.", ["E. V. V. Satyanarayana"]),
         ("I gave it to José A. Then he left.", ["José"]),
         ("He got an A. Then Bob left.", ["Bob"]),
-        ("She met Charles I of Spain and Boris I the Tall.", ["Charles I of Spain", "Boris I the Tall"]),
+        ("She met Charles I of Spain.", ["Charles I of Spain"]),
         ("Bob I of course trust.", ["Bob"]),
-        ("She met Peter the Great.", ["Peter the Great"]),
         ("I told Ann the Monday plan.", ["Ann"]),
         ("I read Lily the Great Gatsby.", ["Lily", "Gatsby"]),
         ("I told Tom the Same thing.", ["Tom"]),
@@ -63,3 +62,33 @@ def test_any_words_have_names_that_are_among_them(parts: list[str]) -> None:
     names = find_names(sentence, words)
     assert all(0 <= name.first < name.after <= len(words) for name in names)
     assert all(one.after <= next_one.first for one, next_one in pairwise(names))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        # the marks of notes, and names that have a number of their own
+        ("383 McGahn recalled what was said to Ida Holm.", ["McGahn", "Ida Holm"]),
+        ("Phone383 was given to Ida Holm in October27 of that year.", ["Ida Holm"]),
+        ("It runs on GPT4 and on Mill 3.4, as Ida Holm says.", ["GPT4", "Mill 3.4", "Ida Holm"]),
+        # what somebody is
+        ("The Sheriff, the Attorney General and an Ambassador met Ida Holm.", ["Ida Holm"]),
+        ("The late Bishop of Alder met Ida Holm.", ["Alder", "Ida Holm"]),
+        # adjectives
+        ("The Sudanese troops met a Platonic friend of Ida Holm.", ["Ida Holm"]),
+        ("She became a Methodist, and Ida Holm met a Midwestern farmer.", ["Ida Holm"]),
+        # single words behind articles
+        ("He played the Adagio at the foot of the Monolithe, and Ida Holm the NDA.", ["Ida Holm", "NDA"]),
+        # references
+        ("As held in 98 F.2d 12 and in U.S. 602, it was told by Ida Holm.", ["U.S.", "Ida Holm"]),
+        # parts of names, and two names in one
+        ("It is told in The First Circle and by Ida Holm.", ["Ida Holm"]),
+        ("It was the Mill Fraud and Abuse Act that Ida Holm wrote.", ["Ida Holm"]),
+        ("It is sent to Holm & Dahl in the town, not to Holm & Sons.", ["Holm & Sons"]),
+        ("The Alder-Holm story was read at the Candidate Ida Holm News Conference.", []),
+        ("They fought at the Battle of Moore's Creek, on Valentine's Day.", []),
+        ("It was taught by Mr. Dahl of the Mill Union in the town.", ["Mr. Dahl", "Mill Union"]),
+    ],
+)
+def test_a_document_names_what_is_surely_one_whole_name(sentence: str, names: list[str]) -> None:
+    assert [name.text for name in find_names(sentence, words_of(sentence), strict=True)] == names

@@ -135,7 +135,7 @@ def test_only_what_stands_in_a_sentence_is_a_name() -> None:
         ("6 Best Practices 63 6.1 Tools for Alder Works are listed.", set()),
         ("We thank Steve Kemp of Alder Works.", {"Steve Kemp", "Alder Works"}),
         ("She was the daughter of Maria Antonia of Spain.", {"Maria Antonia of Spain"}),
-        ("It calls the method xOpen of Alder Works.", {"xOpen of Alder Works"}),
+        ("It calls the method xOpen of Alder Works.", {"Alder Works"}),
         ("It was read by American Adam Lund and L. Susan Brown.", {"Adam Lund", "L. Susan Brown"}),
         ("They can be loaded in R. First choose a mirror of Alder Works.", {"Alder Works"}),
     ],
@@ -168,7 +168,7 @@ def test_german_nouns_are_no_names() -> None:
         " Veröffentlichung von Plänen, die der Gemeinde gehört."
     )
     found = read(text_episode(text, Source.DOCUMENT, name="Mills"))
-    assert set(found.types) - {"Mills"} == {"Ida Holm", "Ole Lund", "Bergen", "Oslo"}
+    assert set(found.types) - {"Mills"} == {"Ida Holm", "Oslo"}
 
 
 def test_katakana_words_of_a_document_are_no_names_unless_a_dot_joins_them() -> None:
@@ -208,12 +208,12 @@ def test_a_title_of_honour_before_the_name_is_no_part_of_a_texts_title() -> None
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("Nobody knew why, but in Mutual Care Holm wrote of mutual care.", {"Holm"}),
+        ("Nobody knew why, but in Mutual Care Holm wrote of mutual care.", set()),
         ("It was sold by the company Computer Help Center/Virus Rescue Center.", set()),
         ("It stands for the Common Signal Code for Information Exchange, as they say.", {_CODE}),
-        ("They were steered by Ida Holm/Ole Lund/Anna Dahl on the river.", {"Anna Dahl"}),
+        ("They were steered by Ida Holm/Ole Lund/Anna Dahl on the river.", set()),
         ("It is told by the Foundation for Mill Workers.", {"Foundation for Mill Workers"}),
-        ("Ida Holm Ida is the keeper of the mill in Bergen.", {"Bergen", "Ida"}),
+        ("Ida Holm Ida is the keeper of the mill in Bergen.", {"Bergen"}),
         ("It was told by M.K. Holm in Bergen.", {"M.K. Holm", "Bergen"}),
         ("Holm, 190, 191. Lund V. Life of Dahl, 19 (note), 77 (note). It was so.", set()),
         ("She won the Service Award for Best Report in May.", {"Service Award for Best Report"}),
@@ -266,6 +266,12 @@ def test_what_is_done_once_or_belongs_to_another_noun_is_no_state(text: str) -> 
         "The trial at eight of Alder Works's outlets has been extended for a second time, until May.",
         "Ole Lund will be at Alder College for Millcon 30 on Saturday.",
         "Mills. A guide to mills is at Mill Python on Alder: 7 minutes.",
+        "A large proportion of Alder's 2,000-plus mills are old.",
+        "He went to Alder, which led him to call Ole.",
+        "Ole Lund wrote Alder and directed Dahl.",
+        "The Mill Council reported to Ole Lund that the wheel stood still.",
+        "The old Sherries and Brandviks went to Oslo, where they were sold.",
+        "Brandvik is a mill. After that he moved to Oslo.",
     ],
 )
 def test_what_a_text_does_not_plainly_assert_is_no_relation(text: str) -> None:
@@ -285,3 +291,105 @@ def test_what_a_text_does_not_plainly_assert_is_no_relation(text: str) -> None:
 def test_a_number_belongs_to_the_name_before_it(text: str, names: set[str]) -> None:
     found = read(text_episode(f"{text} It was left so.", Source.DOCUMENT, name="Notes"))
     assert set(found.types) == {"Notes"} | names
+
+
+_LONG = " ".join(f"The wheel of the mill was mended in year {n}." for n in range(12))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        # a single word counts where a place or somebody stands, or where it is used so twice
+        ("It was made in Quillfort. Then Brandvik wrote about it.", {"Quillfort", "Brandvik"}),
+        ("They spoke of Brandvik. Nobody had asked Brandvik, who left.", {"Brandvik"}),
+        ("They spoke of Brandvik.", set()),
+        ("Theory is a good horse.", set()),
+        ("It was told by Ole Lund. Brandvik was old, and the men feared Brandvik.", {"Ole Lund", "Brandvik"}),
+        # not before a noun, nor behind an article, an adjective or a genitive
+        (
+            "The Brandvik photographs and his Brandvik of the King's Brandvik, an ultimate Brandvik, stood.",
+            set(),
+        ),
+        # abbreviations of a kind, degrees, numbers of plates
+        ("It is kept as a PDF. The PDF is in Bergen, and the gross mill product (GMP) too.", {"Bergen"}),
+        ("Ole Lund, Esq., M.D., wrote of it on Plate III and in Chapter IV.", {"Ole Lund"}),
+        ("Those who met Ole Lund (see Plate XI) left in year 3.", {"Ole Lund"}),
+        # glosses, words of other languages, titles in quotes
+        ("It is called Vannhjul (water wheel) in Bergen.", {"Bergen"}),
+        ("The man with the scythe (Ljaamann) met Ole Lund.", {"Ole Lund"}),
+        ('He read it in "The Wheels of Bergen," which is old.', {"The Wheels of Bergen"}),
+        ('They cried "Give the wheel to Bergen at once," and left.', set()),
+        # saints, initials, ranks
+        ("They met in the Church of St. Olav in Bergen.", {"Church of St. Olav", "Bergen"}),
+        ("It was told by Captain Ole A. White, not by the Duke of Alder.", {"Captain Ole A. White"}),
+        # names in a row, parts of names
+        ("It was told that President of Norway Ole Lund had left.", set()),
+        ("On the Hearth Mrs. Brandvik asks Ole Lund.", {"Ole Lund"}),
+        ("They asked Ole Lund Ida Holm of it.", set()),
+        ("They live at Mill Street New York now.", set()),
+        ("They asked the Ministry for Mills and Heritage in Bergen.", {"Bergen"}),
+        ("They sing of Te Vaka o Aoraki in Bergen.", {"Bergen"}),
+        # what a preposition or "and" joins to a name, what the end of a line cuts
+        ("It is told in the Alder Convention on the Control of Old Mills.", {"Alder Convention"}),
+        ("She works for the Directorate of Mill Services in Bergen.", {"Bergen"}),
+        ("The Wheel and Mill Commission for Western Asia met in Bergen.", {"Bergen"}),
+        ("In year 3 he left for the new mill of the Alder East Mill", set()),
+        ("Ole-Brand Holm Dome is in Bergen.", {"Bergen"}),
+        # roles, the first of several, people of a country, marks of notes
+        ("ALW Ministers and a new ALW Member met Ole Lund.", {"Ole Lund"}),
+        ("They asked Princes Ole and Knut in Bergen.", {"Bergen"}),
+        ("The Danes and the Norwegians were in Bergen.", {"Bergen"}),
+        ("Whilst Mr Brandvik slept, Ole Lund left.", {"Mr Brandvik", "Ole Lund"}),
+        ("It was told by Knut Brandvik QC163 in Bergen.", {"Bergen"}),
+        ("They met on the Brandvik Google+ page in Bergen.", {"Bergen"}),
+        ("They met an old Brandvik Miller and any Foreign Mill Holder in Bergen.", {"Bergen"}),
+        ("It was told, O Ida Holm, in Annexure D by Ole Lund.", {"Ida Holm", "Ole Lund"}),
+        # kinds: with an article; charts and tables
+        ("It has an Adagio. They play Adagio, Brandvik and Adagio in Bergen.", {"Bergen"}),
+        ("He plays Gigue. It is the Gigue of the Gigue.", set()),
+        ("It is in Chart 4.1, in Table A1.2, and was told by Ole Lund.", {"Ole Lund"}),
+        ("It was so. 8.4 Method used by Ole Lund is old.", {"Ole Lund"}),
+        ("Tunes—Wheels, Gavotte, and Brandvik—Old Songs—How they are sung—it was kept here.", set()),
+    ],
+)
+def test_a_long_document_names_only_what_it_shows_to_be_a_name(text: str, names: set[str]) -> None:
+    found = read(text_episode(f"{_LONG} {text}", Source.DOCUMENT, name="Mills"))
+    assert set(found.types) - {"Mills"} == names
+
+
+def test_a_link_is_its_text() -> None:
+    text = (
+        "Get the [wheel of Alder Works](https://alder.example/a_(1).tgz) from [the mirror][m], see"
+        ' [![the plan](plan.png "Plan")](https://alder.example).[14][15] It runs in Oslo.'
+    )
+    told = " ".join(fact.fact for fact in read(text_episode(text, Source.DOCUMENT, name="Mills")).facts)
+    assert told == "Get the wheel of Alder Works from the mirror, see the plan.[14][15] It runs in Oslo."
+
+
+def test_a_block_of_code_is_one_fact_with_what_announces_it() -> None:
+    body = (
+        "## Mill\n\nIt turns.\n\nBuild it with:\n\n```sh\nmake wheel\n\nmake mill\n```\n\n~~~\nturn()\n~~~\n"
+    )
+    facts = [fact.fact for fact in read(text_episode(body, Source.DOCUMENT, name="Mills")).facts]
+    assert facts == ["Mill: It turns. Build it with: `make wheel` `make mill`", "`turn()`"]
+
+
+def test_a_heading_alone_is_no_fact() -> None:
+    body = "It turns in Oslo.\n\n## Wheels of it\n\n### Old ones\n\n```\nturn()\n```\n\n## Notes on Wheels\n"
+    facts = [fact.fact for fact in read(text_episode(body, Source.DOCUMENT, name="Mills")).facts]
+    assert facts == ["It turns in Oslo.", "Wheels of it: Old ones: `turn()`"]
+
+
+def test_who_joins_a_party_in_a_text_is_a_member_and_in_a_firm_works_there() -> None:
+    text = "Ole Lund joined the Mill Party. Ida Holm joined Alder Corp."
+    found = read(text_episode(text, Source.DOCUMENT, name="Mills")).triples
+    assert {("MEMBER_OF", "Ole Lund", "Mill Party"), ("WORKS_AT", "Ida Holm", "Alder Corp")} <= found
+
+
+def test_a_last_name_means_nobody_where_initials_tell_of_another() -> None:
+    text = "A.O. Holm was a son of Joseph Holm. Holm settled in Oslo."
+    found = read(text_episode(text, Source.DOCUMENT, name="Mills")).triples
+    assert ("LIVES_IN", "Joseph Holm", "Oslo") not in found
+    text = "J. Holm was old. They asked Joseph Holm. Holm settled in Oslo."
+    found = read(text_episode(text, Source.DOCUMENT, name="Mills")).triples
+    assert ("LIVES_IN", "Joseph Holm", "Oslo") in found

@@ -1,5 +1,6 @@
 """Log lines: JSON, no secrets, no texts of foreign exceptions."""
 
+import hashlib
 import io
 import json
 import logging
@@ -7,7 +8,9 @@ import logging
 import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.keys import use_key
 from kgsvc.observability.logs import JsonFormatter, LogWriter, redact
+from kgsvc.observability.metrics import group_label
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,22 @@ def test_extra_fields_become_keys_and_absent_ones_are_left_out() -> None:
     assert line["target"] == "http://***@c"
     assert "error_code" not in line
     assert line["ts"]
+
+
+@pytest.mark.parametrize("key", [b"", b"k" * 32])
+def test_groups_are_called_as_in_metrics_where_that_is_set(key: bytes) -> None:
+    use_key(key)
+    try:
+        for groups in ("acme", ["acme", "globex"], ("acme",)):
+            record = logging.makeLogRecord({"msg": "call", "group_id": groups})
+            told = json.loads(JsonFormatter(hash_groups=True).format(record))["group_id"]
+            assert told == (
+                group_label("acme") if groups == "acme" else [group_label(each) for each in groups]
+            )
+            assert json.loads(JsonFormatter().format(record))["group_id"] == json.loads(json.dumps(groups))
+        assert (group_label("acme") == hashlib.sha256(b"acme").hexdigest()[:16]) == (key == b"")
+    finally:
+        use_key(b"")
 
 
 def _raised(error: BaseException, cause: BaseException | None = None) -> BaseException:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,10 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from kgsvc.domain.errors import StepError
 from kgsvc.domain.model.graph import Usage
 from kgsvc.domain.model.items import FailedItem, ItemState, QueuedItem, Step
+from kgsvc.observability.endpoint import MetricsEndpoint
 from kgsvc.observability.logs import JsonFormatter
 from kgsvc.observability.metrics import (
     Metrics,
-    MetricsEndpoint,
     Outcomes,
     ProcessMetrics,
     counted,
@@ -66,6 +67,23 @@ def test_search_latency_is_a_summary_with_three_quantiles() -> None:
     assert found[("search_latency_ms_sum", "")] == 5050
 
 
+def test_what_is_not_specified_begins_with_the_name_of_the_service() -> None:
+    names = {family.name for family in Metrics().registry.collect()}
+    fixed = {name.removesuffix("_total") for name in SPECIFIED} | {"search_latency_ms"}
+    assert {name for name in names if not name.startswith("kgsvc_")} == fixed
+
+
+def test_every_metric_has_a_help_text() -> None:
+    assert all(family.documentation for family in Metrics().registry.collect())
+
+
+def test_what_runs_is_told() -> None:
+    metrics = Metrics()
+    metrics.built("1.2.3", "neo4j", "worker")
+    ((name, labels),) = [key for key in _scrape(metrics) if key[0] == "kgsvc_build_info"]
+    assert re.fullmatch(r"python=3\.\d+\.\d+\S*,role=worker,store=neo4j,version=1\.2\.3", labels), name
+
+
 def test_two_registries_do_not_meet() -> None:
     one, other = Metrics(), Metrics()
     one.ingestion_accepted.inc(3)
@@ -78,11 +96,14 @@ def test_model_use_and_queue_are_exported() -> None:
     metrics.trouble("extract", "refused")
     metrics.queue_seen(unfinished=7, parked=1, oldest_age_s=2.5)
     found = _scrape(metrics)
-    assert found[("model_calls_total", f"group={group_label('g')},operation=extract")] == 2
-    assert found[("model_tokens_total", f"group={group_label('g')},kind=completion,operation=extract")] == 4
-    assert found[("model_trouble_total", "kind=refused,operation=extract")] == 1
-    assert found[("queue_unfinished_items", "")] == 7
-    assert found[("queue_oldest_age_seconds", "")] == 2.5
+    assert found[("kgsvc_model_calls_total", f"group={group_label('g')},operation=extract")] == 2
+    assert (
+        found[("kgsvc_model_tokens_total", f"group={group_label('g')},kind=completion,operation=extract")]
+        == 4
+    )
+    assert found[("kgsvc_model_trouble_total", "kind=refused,operation=extract")] == 1
+    assert found[("kgsvc_queue_unfinished_items", "")] == 7
+    assert found[("kgsvc_queue_oldest_age_seconds", "")] == 2.5
 
 
 def test_groups_beyond_the_bound_share_a_label() -> None:
@@ -90,7 +111,7 @@ def test_groups_beyond_the_bound_share_a_label() -> None:
     for group in ("a", "b", "c", "d", "a", ""):
         metrics.used("embed", group, Usage(calls=1))
     found = _scrape(metrics)
-    calls = {labels: n for (name, labels), n in found.items() if name == "model_calls_total"}
+    calls = {labels: n for (name, labels), n in found.items() if name == "kgsvc_model_calls_total"}
     assert calls == {
         f"group={group_label('a')},operation=embed": 2,
         f"group={group_label('b')},operation=embed": 1,
@@ -115,8 +136,8 @@ def test_metrics_tell_no_group_by_name_and_none_takes_the_label_of_the_others() 
         metrics.used("embed", group, Usage(calls=1))
     page = generate_latest(metrics.registry).decode()
     assert "secret" not in page
-    assert [n for (name, _), n in _samples(page).items() if name == "model_calls_total"] == [1, 1, 1, 1]
-    assert _samples(page)[("model_calls_total", "group=other,operation=embed")] == 1
+    assert [n for (name, _), n in _samples(page).items() if name == "kgsvc_model_calls_total"] == [1, 1, 1, 1]
+    assert _samples(page)[("kgsvc_model_calls_total", "group=other,operation=embed")] == 1
 
 
 async def test_a_taken_port_leads_to_the_next_one() -> None:
@@ -162,9 +183,9 @@ async def test_counted_passes_calls_on_and_counts_them() -> None:
         await thing.fail()
     assert thing.size == 3
     found = _scrape(metrics)
-    assert found[("store_round_trips_total", "step=read")] == 2
-    assert found[("store_round_trips_total", "step=fail")] == 1
-    assert found[("store_failures_total", "step=fail")] == 1
+    assert found[("kgsvc_store_round_trips_total", "step=read")] == 2
+    assert found[("kgsvc_store_round_trips_total", "step=fail")] == 1
+    assert found[("kgsvc_store_failures_total", "step=fail")] == 1
 
 
 @pytest.fixture
@@ -175,7 +196,7 @@ def two() -> Iterator[ProcessMetrics]:
         for name, count in (("api-1", 3), ("api-2", 4)):
             metrics = Metrics()
             metrics.ingestion_accepted.inc(count)
-            metrics.request_latency.labels("SearchFacts").observe(7)
+            metrics.request_latency.labels("SearchFacts").observe(0.007)
             metrics.search_latency.observe(count)
             endpoint = MetricsEndpoint(metrics.registry, 0)
             stack.callback(endpoint.close)
@@ -191,13 +212,17 @@ def test_every_sample_says_whose_it_is(two: ProcessMetrics) -> None:
     assert 'ingestion_accepted_total{process="api-1"} 3.0' in lines
     assert 'ingestion_accepted_total{process="api-2"} 4.0' in lines
     assert 'search_latency_ms{process="api-2",quantile="0.5"} 4.0' in lines
-    assert 'process_restarts_total{process="worker-1"} 1.0' in lines
+    assert 'kgsvc_process_restarts_total{process="worker-1"} 1.0' in lines
     assert text.count("# TYPE ingestion_accepted_total counter") == 1
-    assert text.count("# TYPE rpc_latency_ms histogram") == 1
+    assert text.count("# TYPE kgsvc_rpc_latency_seconds histogram") == 1
 
 
 def test_buckets_stay_buckets(two: ProcessMetrics) -> None:
     families = {f.name: f for f in text_string_to_metric_families(generate_latest(two.registry).decode())}
-    buckets = [s for s in families["rpc_latency_ms"].samples if s.name == "rpc_latency_ms_bucket"]
+    buckets = [
+        s
+        for s in families["kgsvc_rpc_latency_seconds"].samples
+        if s.name == "kgsvc_rpc_latency_seconds_bucket"
+    ]
     found = {(s.labels["process"], s.labels["le"]): s.value for s in buckets}
-    assert [found[name, le] for name in ("api-1", "api-2") for le in ("5.0", "10.0")] == [0, 1, 0, 1]
+    assert [found[name, le] for name in ("api-1", "api-2") for le in ("0.005", "0.01")] == [0, 1, 0, 1]

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from kgsvc.access.audit import STDOUT
+from kgsvc.access.authentication import AccessSettings
 from kgsvc.announcement import Running
 from kgsvc.config import Server, Settings
-from kgsvc.processes import members
+from kgsvc.processes import members, suited
 from kgsvc.stores.protocol import StoreInfo
 
 
@@ -27,6 +29,30 @@ def names(role: str, count: int) -> list[str]:
 )
 def test_the_larger_half_answers_calls(role: str, count: int, wanted: list[str]) -> None:
     assert names(role, count) == wanted
+
+
+@pytest.mark.parametrize(
+    ("role", "count", "cores", "wanted"),
+    [
+        ("all", 0, 1, 1),
+        ("all", 0, 2, 2),
+        ("all", 0, 64, 2),
+        ("api", 0, 4, 1),
+        ("worker", 0, 4, 1),
+        ("all", 1, 4, 1),
+        ("all", 5, 1, 5),
+    ],
+)
+def test_one_answers_and_one_ingests_where_no_number_is_set(
+    role: str, count: int, cores: int, wanted: int
+) -> None:
+    settings = replace(Settings(), server=replace(Server(), role=role, processes=count))  # type: ignore[arg-type]
+    assert suited(settings, cores).server.processes == wanted
+
+
+def test_an_audit_on_standard_output_takes_one_process() -> None:
+    settings = replace(Settings(), access=replace(AccessSettings(), audit=STDOUT))
+    assert suited(settings, 2).server.processes == 1
 
 
 def test_each_has_the_settings_of_all_but_role_and_addresses() -> None:

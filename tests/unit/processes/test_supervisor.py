@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -27,7 +28,7 @@ class Life:
     ends_with: int = 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Played:
     """Stands for a process."""
 
@@ -36,6 +37,20 @@ class Played:
     pid: int = 4711
     told: asyncio.Event = field(default_factory=asyncio.Event)
     kept: bool = False
+    changes: asyncio.Queue[None] = field(default_factory=asyncio.Queue)  # that it tells of
+    heard: int = 0  # changes of others
+
+    async def news(self) -> AsyncIterator[None]:
+        while self.life.dies_with is None:
+            self.kept = True
+            try:
+                await self.changes.get()
+            finally:
+                self.kept = False
+            yield
+
+    def tell(self) -> None:
+        self.heard += 1
 
     async def ready(self, settings: Settings) -> Running:
         if self.life.failure is not None:
@@ -97,7 +112,7 @@ async def test_what_dies_is_started_again_after_growing_pauses(
     async with asyncio.timeout(DRAIN_S):
         while len(plays.spawned) < len(lives) + 1 or "a" not in meters.addresses:  # noqa: ASYNC110  played
             await asyncio.sleep(0)
-    assert meters.registry.get_sample_value("process_restarts_total", {"process": "a"}) == 5
+    assert meters.registry.get_sample_value("kgsvc_process_restarts_total", {"process": "a"}) == 5
     os.kill(os.getpid(), signal.SIGTERM)
     await serving
     pauses = [vars(record)["pause_s"] for record in caplog.records if "pause_s" in vars(record)]
@@ -119,3 +134,19 @@ async def test_what_does_not_drain_in_order_is_told(monkeypatch: pytest.MonkeyPa
     parent, _ = supervised(monkeypatch, plays, "a", "b", "c")
     with pytest.raises(ProcessFailed, match=r"\{'b': 3\}"):
         await parent.serve(lambda _: os.kill(os.getpid(), signal.SIGINT))
+
+
+async def test_what_one_tells_the_others_hear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not itself, and not one that is dead."""
+    plays = Plays(a=[Life()], b=[Life()], c=[Life(dies_with=1), Life()])
+    parent, _ = supervised(monkeypatch, plays, "a", "b", "c")
+    serving = asyncio.create_task(parent.serve(lambda _: None))
+    async with asyncio.timeout(DRAIN_S):
+        while sum(each.kept for each in plays.spawned) < 3:  # noqa: ASYNC110  played
+            await asyncio.sleep(0)
+        plays.spawned[0].changes.put_nowait(None)
+        while not plays.spawned[3].heard:  # noqa: ASYNC110  played
+            await asyncio.sleep(0)
+    assert [each.heard for each in plays.spawned] == [0, 1, 0, 1]
+    os.kill(os.getpid(), signal.SIGTERM)
+    await serving

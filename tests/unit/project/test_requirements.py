@@ -16,7 +16,9 @@ WANTED = {
     "requirements.txt": RUNTIME,
     "requirements-local.txt": RUNTIME + EXTRAS["local"],
     "requirements-documents.txt": RUNTIME + EXTRAS["documents"],
-    "requirements-dev.txt": RUNTIME + EXTRAS["local"] + EXTRAS["documents"] + EXTRAS["dev"],
+    "requirements-mcp.txt": RUNTIME + EXTRAS["mcp"],
+    "requirements-dev.txt": RUNTIME + EXTRAS["local"] + EXTRAS["documents"] + EXTRAS["mcp"] + EXTRAS["dev"],
+    "requirements-deploy.txt": RUNTIME + EXTRAS["deploy"],
     "requirements-build.txt": PROJECT["build-system"]["requires"],
 }
 
@@ -59,7 +61,8 @@ def test_every_pin_stands_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "users", ["requirements.txt", "requirements-local.txt", "requirements-documents.txt"]
+    "users",
+    ["requirements.txt", "requirements-local.txt", "requirements-documents.txt", "requirements-mcp.txt"],
 )
 def test_development_runs_on_the_versions_that_users_get(users: str) -> None:
     assert pinned(users).items() <= pinned("requirements-dev.txt").items()

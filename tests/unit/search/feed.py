@@ -19,7 +19,7 @@ from kgsvc.search.filters import NONE
 from kgsvc.search.index.cache import LOADED_AT_ONCE
 from kgsvc.search.plans import Method, Scope, ScopePlan
 from kgsvc.search.query import parse
-from kgsvc.search.ranking.pool import Asked
+from kgsvc.search.ranking.pool import ScopeQuery
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import (
     TEXT_BYTES,
@@ -150,10 +150,10 @@ def asked(
     now_ms: int = NOW,
     center: str | None = None,
     count: int = 200,
-) -> Asked:
+) -> ScopeQuery:
     """What SearchFacts asks of the facts of a group."""
     plan = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE))
-    return Asked(plan, parse(text), near, 0.0, NONE, now_ms, count, count, center)
+    return ScopeQuery(plan, parse(text), near, 0.0, NONE, now_ms, count, count, center)
 
 
 def engine(store: object, embedder: AnyEmbedder | None, settings: SearchSettings, clock: Clock) -> Engine:

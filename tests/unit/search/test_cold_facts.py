@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kgsvc.domain.errors import StoreUnavailable
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Entity
 from kgsvc.search.engine import Engine
 from kgsvc.search.filters import Filters, Span
@@ -21,7 +22,7 @@ from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.group import WHOLE
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.ranking.facts import find_facts
-from kgsvc.search.ranking.pool import Found
+from kgsvc.search.ranking.pool import ScopeCandidates
 from kgsvc.search.ranking.stored import found_in_store, of_store
 from kgsvc.search.results import GraphQuery, Hit
 from kgsvc.search.settings import SearchSettings
@@ -121,7 +122,7 @@ def test_candidates_score_what_an_index_scores(seed: int, query: str) -> None:
     assert found.packed == expected.packed
 
 
-async def cold(store: Feed, query: str, near: NDArray[np.float32] | None = None) -> Found:
+async def cold(store: Feed, query: str, near: NDArray[np.float32] | None = None) -> ScopeCandidates:
     """What is made of a store's candidates."""
     wanted = asked(query, near)
     stored = await store.search_candidates("g", of_store(wanted, SPACE))
@@ -376,12 +377,12 @@ async def test_those_who_wait_for_the_same_look_wait_once() -> None:
 async def test_facts_are_answered_by_the_store_while_somebody_waits_for_all_of_a_group() -> None:
     feed = filled("a", "b", "c")
     feed.gate = asyncio.Event()
-    search = searching(feed, replace(ROOMY, search_timeout_s=0.2, store_timeout_s=600.0))
+    search = searching(feed, replace(ROOMY, search_timeout_s=20.0, store_timeout_s=600.0))
     await find(search, "a", "b")  # as many are loaded behind as may be
     whole = GraphQuery(("c",), QUERY, (HYBRID,), 9, filters=Filters(true_at_ms=NOW - 1))
     waiting = asyncio.create_task(search.search(whole))
     async with asyncio.timeout(30):
-        while not search.indexes._entry("c").lock.locked():  # noqa: ASYNC110  no other sign
+        while not search.indexes._entry(GroupHead("c")).lock.locked():  # noqa: ASYNC110  no other sign
             await asyncio.sleep(0)
         assert await find(search, "c") == await loaded(filled("a", "b", "c"), "c")
     feed.gate.set()

@@ -5,7 +5,7 @@ import pytest
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.search.index.cache import IndexCache
-from kgsvc.search.index.group import Group, GroupTexts, Part
+from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import TEXT_BYTES, TextChanges
 from tests.support.model_store import ModelStore
@@ -45,16 +45,16 @@ def cache_of(store: Store) -> IndexCache:
     return IndexCache(store, SearchSettings(load_page=PAGE), "", 0)
 
 
-def held(groups: list[Group]) -> tuple[int, int]:
+def held(groups: list[SearchedGroup]) -> tuple[int, int]:
     texts = groups[0].texts
     return len(texts.nodes), len(texts.episodes)
 
 
 async def test_a_revision_is_loaded_page_by_page(store: Store) -> None:
     cache = cache_of(store)
-    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (ENTITIES, EPISODES)
+    assert await cache.use([await head(store, "g")], held, parts=[LazyPart.TEXTS]) == (ENTITIES, EPISODES)
     assert store.asked == [(0, ""), (0, "e2"), (0, "n2"), (0, "n5")]
-    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (ENTITIES, EPISODES)
+    assert await cache.use([await head(store, "g")], held, parts=[LazyPart.TEXTS]) == (ENTITIES, EPISODES)
     assert len(store.asked) == 4, "it was whole"
 
 
@@ -63,9 +63,9 @@ async def test_half_a_revision_is_not_taken_for_the_whole(store: Store) -> None:
     cache = cache_of(store)
     store.fails_at = 3
     with pytest.raises(StoreUnavailable):
-        await cache.use([await head(store, "g")], held, parts=[Part.TEXTS])
+        await cache.use([await head(store, "g")], held, parts=[LazyPart.TEXTS])
     await write(store, "g", entities=[entity("g", "n0", "Name 0", summary="later")])
-    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (ENTITIES, EPISODES)
+    assert await cache.use([await head(store, "g")], held, parts=[LazyPart.TEXTS]) == (ENTITIES, EPISODES)
     assert store.asked[2:] == [(0, "n2"), (0, "n2"), (0, "n5")]
 
 
@@ -73,10 +73,10 @@ async def test_a_group_deleted_in_the_middle_of_a_revision(store: Store) -> None
     cache = cache_of(store)
     store.fails_at = 3
     with pytest.raises(StoreUnavailable):
-        await cache.use([await head(store, "g")], held, parts=[Part.TEXTS])
+        await cache.use([await head(store, "g")], held, parts=[LazyPart.TEXTS])
     await store.delete_group("g", NOW)
     await write(store, "g", entities=[entity("g", "new", "New")])
-    assert await cache.use([await head(store, "g")], held, parts=[Part.TEXTS]) == (1, 0)
+    assert await cache.use([await head(store, "g")], held, parts=[LazyPart.TEXTS]) == (1, 0)
 
 
 async def test_a_cut_index_is_behind_the_revision(store: Store) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kgsvc.search.index.turns import PAUSE_MS, SHARE, Floats, Rows, Turns, turns_of
+from kgsvc.search.index.turns import PAUSE_MS, SHARE, Floats, MessageTurns, Rows, turns_of
 from kgsvc.search.ranking.episodes import with_hops
 from kgsvc.search.ranking.evidence import (
     NOBODY,
@@ -44,7 +44,7 @@ def dense(scored: tuple[NDArray[np.intp], NDArray[np.float64]]) -> list[float]:
 NOBODY_TALKS = turns_of(np.empty(0, np.intp), np.empty(0, np.int64))
 
 
-def talk(rows: list[int], times_ms: list[int]) -> Turns:
+def talk(rows: list[int], times_ms: list[int]) -> MessageTurns:
     return turns_of(np.array(rows, np.intp), np.array(times_ms, np.int64))
 
 

@@ -3,7 +3,7 @@ import pytest
 from kgsvc.search.index.topk import Key, RankList
 from kgsvc.search.plans import Method, Reranker
 from kgsvc.search.ranking import rerankers
-from kgsvc.search.ranking.pool import Found, united
+from kgsvc.search.ranking.pool import ScopeCandidates, united
 from tests.unit.search.feed import asked
 
 
@@ -24,15 +24,15 @@ def test_reciprocal_ranks_with_k_60() -> None:
     }
 
 
-def found(*lists: RankList) -> Found:
-    return Found(dict(zip(Method, lists, strict=False)))
+def found(*lists: RankList) -> ScopeCandidates:
+    return ScopeCandidates(dict(zip(Method, lists, strict=False)))
 
 
 def rank_list(names: str) -> RankList:
     return [(-1 / rank, key) for rank, key in enumerate(keys(names), 1)]
 
 
-def order(lists: Found) -> list[tuple[Key, float]]:
+def order(lists: ScopeCandidates) -> list[tuple[Key, float]]:
     return rerankers.ranked(lists, asked("tea"), Reranker.RRF, 0.3)
 
 
@@ -62,4 +62,4 @@ def test_where_nothing_scored_nearness_alone_counts() -> None:
 
 def test_nothing_found_is_reranked_to_nothing() -> None:
     assert rerankers.near_center({}, {}, 0.3) == {}
-    assert order(Found()) == []
+    assert order(ScopeCandidates()) == []

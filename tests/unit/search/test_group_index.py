@@ -11,7 +11,7 @@ from kgsvc.search.index.arrays import Frozen, Live
 from kgsvc.search.index.facts import GroupIndex, unpack
 from kgsvc.search.plans import Method
 from kgsvc.search.ranking.facts import find_facts
-from kgsvc.search.ranking.pool import Found
+from kgsvc.search.ranking.pool import ScopeCandidates
 from kgsvc.stores.search_protocol import IndexedFact
 from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, SPACE, asked, fact, indexed, page, patient, vector
@@ -20,7 +20,7 @@ from tests.unit.search.test_following import NODES, QUERIES, World
 NORTH = np.frombuffer(vector(1, 0, 0, 0), "<f4")
 
 
-def ask(index: GroupIndex, text: str = "", now_ms: int = NOW, center: str | None = None) -> Found:
+def ask(index: GroupIndex, text: str = "", now_ms: int = NOW, center: str | None = None) -> ScopeCandidates:
     return find_facts(index, asked(text, NORTH, now_ms, center))
 
 

@@ -15,7 +15,7 @@ from kgsvc.search.index.nodes import unpack_entity
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
 from kgsvc.search.query import parse
 from kgsvc.search.ranking.facts import Walk
-from kgsvc.search.ranking.pool import Asked, Found
+from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery
 from kgsvc.search.ranking.texts import find_texts
 from kgsvc.stores.search_protocol import IndexedCommunity, IndexedEntity, IndexedEpisode, TextChanges
 from tests.unit.search.feed import NOW, SPACE, patient, vector
@@ -64,12 +64,12 @@ def page(rev: int, *rows: IndexedEntity | IndexedEpisode, **more: object) -> Tex
     return TextChanges(GroupHead("g", rev), upto_rev=rev, **values)  # type: ignore[arg-type]
 
 
-def found(index: GroupTexts, scope: Scope, filters: Filters | None = None) -> Found:
+def found(index: GroupTexts, scope: Scope, filters: Filters | None = None) -> ScopeCandidates:
     """Everything that every method finds."""
     plan = ScopePlan(scope, METHODS[scope], Reranker.EPISODE_MENTIONS)
     terms, by = parse("red tea in Oslo 茶"), filters or Filters()
     query = vector(2, 1, 0, 0)
-    asked = Asked(plan, terms, np.frombuffer(query, "<f4"), 0.0, by, NOW, 100, 10, "u1")
+    asked = ScopeQuery(plan, terms, np.frombuffer(query, "<f4"), 0.0, by, NOW, 100, 10, "u1")
     return find_texts(index, asked, WALK)
 
 

@@ -12,7 +12,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.search.index.cache import IndexCache, rest_s
 from kgsvc.search.index.fact_columns import FactColumns
 from kgsvc.search.index.facts import GroupIndex
-from kgsvc.search.index.group import Group, Part
+from kgsvc.search.index.group import LazyPart, SearchedGroup
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import Changes
 from tests.unit.search.feed import Feed, fact
@@ -30,11 +30,11 @@ async def size(cache: IndexCache, feed: Feed, group: str = "g") -> int:
     return await cache.use([head], _size)
 
 
-def _size(groups: list[Group]) -> int:
+def _size(groups: list[SearchedGroup]) -> int:
     return len(groups[0].facts)
 
 
-def _texts(groups: list[Group]) -> int:
+def _texts(groups: list[SearchedGroup]) -> int:
     return len(groups[0].texts)
 
 
@@ -244,8 +244,8 @@ async def test_texts_are_loaded_when_they_are_searched_for() -> None:
     await size(cache, feed)
     assert feed.text_reads == [], "facts alone need none"
     head = (await feed.heads(["g"]))["g"]
-    assert await cache.use([head], _texts, parts=[Part.TEXTS]) == 1
-    assert await cache.use([head], _texts, parts=[Part.TEXTS]) == 1
+    assert await cache.use([head], _texts, parts=[LazyPart.TEXTS]) == 1
+    assert await cache.use([head], _texts, parts=[LazyPart.TEXTS]) == 1
     assert feed.text_reads == [("g", 0)]
     assert feed.reads == [("g", 0), ("g", 10), ("g", 20)], "nor do they need facts"
 
@@ -257,11 +257,11 @@ async def test_facts_and_texts_share_one_bound() -> None:
     roomy = cache_of(feed)
     await size(roomy, feed)
     facts = roomy.nbytes
-    await roomy.use([head], _texts, parts=[Part.TEXTS])
+    await roomy.use([head], _texts, parts=[LazyPart.TEXTS])
     assert roomy.nbytes > facts
     tight = cache_of(feed, replace(SETTINGS, index_bytes=roomy.nbytes - 1))
     await size(tight, feed)
-    await tight.use([head], _texts, parts=[Part.TEXTS])
+    await tight.use([head], _texts, parts=[LazyPart.TEXTS])
     assert tight.group_ids == ("g",), "facts and texts of one group are used together"
     feed.write(fact("o", "text", "other"))
     await size(tight, feed, "other")
@@ -273,7 +273,7 @@ async def test_a_group_that_is_forgotten_leaves_nothing() -> None:
     feed = filled(5)
     cache = cache_of(feed)
     await size(cache, feed)
-    await cache.use(list((await feed.heads(["g"])).values()), _texts, parts=[Part.TEXTS])
+    await cache.use(list((await feed.heads(["g"])).values()), _texts, parts=[LazyPart.TEXTS])
     cache.forget("g")
     assert cache.nbytes == 0
 

@@ -16,7 +16,7 @@ from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.index import kept as kept_module
 from kgsvc.search.index.array_files import ArrayFiles, Writing
 from kgsvc.search.index.arrays import unpickled
-from kgsvc.search.index.group import Part
+from kgsvc.search.index.group import LazyPart
 from kgsvc.search.plans import RECIPES, Recipe
 from kgsvc.search.results import GraphQuery
 from kgsvc.stores.search_protocol import Changes
@@ -102,7 +102,7 @@ async def from_file(engine: Engine, store: ModelStore, group: str = "g") -> bool
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "changes", changes)
-        await engine.indexes.begin(group, (Part.FACTS,))
+        await engine.indexes.begin(group, (LazyPart.FACTS,))
     return engine.indexes.holds(group) and 0 not in pages
 
 
@@ -168,7 +168,7 @@ async def test_what_is_erased_while_it_is_written_does_not_come_into_its_place(
         return original(*given, **named)
 
     monkeypatch.setattr(where, name, erase)
-    assert await engine.indexes.begin("g", (Part.FACTS,))
+    assert await engine.indexes.begin("g", (LazyPart.FACTS,))
     await engine.indexes.settled()
     assert erased
     assert await count(files) == 0
@@ -196,7 +196,7 @@ async def test_a_group_far_behind_is_not_waited_for(files: ArrayFiles) -> None:
         rows = (fact(f"more{n}", "tea"),)
         await world._apply(GraphDelta("g", NOW, facts=rows))
     engine = searching(store, files)
-    assert not await engine.indexes.begin("g", (Part.FACTS,))
+    assert not await engine.indexes.begin("g", (LazyPart.FACTS,))
     assert not engine.indexes.holds("g")
     engine.indexes.load_behind((await store.heads(["g"]))["g"], 1)
     await engine.indexes.loaded_behind("g")

@@ -3,11 +3,11 @@
 from typing import cast
 
 from kgsvc.search.index.arrays import Arrays
-from kgsvc.search.index.links import Links
+from kgsvc.search.index.links import NameLinks
 
 
 def test_both_directions() -> None:
-    links = Links()
+    links = NameLinks()
     links.put(7, ["b", "a"])
     links.put(3, ["a"])
     assert links.of_rows((7, 3, 5)) == [("b", "a"), ("a",), ()]
@@ -15,7 +15,7 @@ def test_both_directions() -> None:
 
 
 def test_rows_are_written_again_and_freed() -> None:
-    links = Links()
+    links = NameLinks()
     links.put(1, ["a", "b"])
     links.put(1, ["b"])
     assert (links.rows_of("a"), links.rows_of("b")) == ([], [1])
@@ -25,7 +25,7 @@ def test_rows_are_written_again_and_freed() -> None:
 
 
 def test_an_episode_named_twice_tells_once() -> None:
-    links = Links()
+    links = NameLinks()
     links.put(1, ["a", "b", "a"])
     assert links.of_rows([1]) == [("a", "b")]
     links.clear(1)
@@ -33,12 +33,12 @@ def test_an_episode_named_twice_tells_once() -> None:
 
 
 def test_what_was_frozen_is_the_same_and_goes_on_changing() -> None:
-    links = Links()
+    links = NameLinks()
     links.put(0, ["a", "b"])
     links.put(1, ["b"])
     for row, names in ((3, ["c"]), (4, ["a", "d"]), (2, []), (3, ["b"])):
         frozen = links.freeze()()
-        read = Links()
+        read = NameLinks()
         read.take(cast(Arrays, frozen))
         rows = range(6)
         assert read.of_rows(rows) == links.of_rows(rows)

@@ -227,5 +227,11 @@ def test_the_words_of_when_are_told(question: str, words: str) -> None:
     assert sorted(words_of_when(question, filters).split()) == sorted(words.split())
 
 
+def test_words_of_a_time_that_the_caller_gives_are_told() -> None:
+    at = Filters(true_at_ms=1)
+    assert words_of_when("Where was I working on 20 October?", at) == "20 October"
+    assert words_of_when("Where was I working on 20 October?", NONE) == ""
+
+
 def test_what_happened_asks_for_the_past() -> None:
     assert asks_past("What happened to our veggie box subscription?")

@@ -12,7 +12,7 @@ from tests.support.samples import NOW, batch, entity, episode, fact
 def test_a_receipt_id_that_is_taken_is_refused() -> None:
     call = batch(episode("g", "e1"), receipt_id="r")
     for group_id in ("g", "h"):
-        known = Known(0, receipts={"r": KnownReceipt(group_id, 1)})
+        known = Known(0, receipts={"r": KnownReceipt(group_id, 1, NOW)})
         (outcome,), admissions = admit_all([call], known)
         assert isinstance(outcome, Conflict)
         assert (admissions, known.items, known.unfinished) == ([], {}, 0)
@@ -20,9 +20,9 @@ def test_a_receipt_id_that_is_taken_is_refused() -> None:
 
 def test_a_store_that_repeats_a_call_finds_its_own_receipt() -> None:
     call = batch(episode("g", "e1"), receipt_id="r")
-    (outcome,), _ = admit_all([call], Known(0, repeats=True, receipts={"r": KnownReceipt("g", 1)}))
+    (outcome,), _ = admit_all([call], Known(0, repeats=True, receipts={"r": KnownReceipt("g", 1, NOW)}))
     assert isinstance(outcome, Accepted)
-    (refused,), _ = admit_all([call], Known(0, repeats=True, receipts={"r": KnownReceipt("h", 1)}))
+    (refused,), _ = admit_all([call], Known(0, repeats=True, receipts={"r": KnownReceipt("h", 1, NOW)}))
     assert isinstance(refused, Conflict)
 
 

@@ -25,6 +25,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What was done to two entities.
+type MergeKind int32
+
+const (
+	// Not used.
+	MergeKind_MERGE_KIND_UNSPECIFIED MergeKind = 0
+	// One went into the other. UndoMerge takes it back.
+	MergeKind_MERGE_KIND_MERGE MergeKind = 1
+	// One was taken out of the other. UndoSplit takes it back.
+	MergeKind_MERGE_KIND_SPLIT MergeKind = 2
+)
+
+// Enum value maps for MergeKind.
+var (
+	MergeKind_name = map[int32]string{
+		0: "MERGE_KIND_UNSPECIFIED",
+		1: "MERGE_KIND_MERGE",
+		2: "MERGE_KIND_SPLIT",
+	}
+	MergeKind_value = map[string]int32{
+		"MERGE_KIND_UNSPECIFIED": 0,
+		"MERGE_KIND_MERGE":       1,
+		"MERGE_KIND_SPLIT":       2,
+	}
+)
+
+func (x MergeKind) Enum() *MergeKind {
+	p := new(MergeKind)
+	*p = x
+	return p
+}
+
+func (x MergeKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MergeKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_kgsvc_v1_admin_proto_enumTypes[0].Descriptor()
+}
+
+func (MergeKind) Type() protoreflect.EnumType {
+	return &file_kgsvc_v1_admin_proto_enumTypes[0]
+}
+
+func (x MergeKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MergeKind.Descriptor instead.
+func (MergeKind) EnumDescriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{0}
+}
+
 // State of a build of communities.
 type BuildState int32
 
@@ -70,11 +123,11 @@ func (x BuildState) String() string {
 }
 
 func (BuildState) Descriptor() protoreflect.EnumDescriptor {
-	return file_kgsvc_v1_admin_proto_enumTypes[0].Descriptor()
+	return file_kgsvc_v1_admin_proto_enumTypes[1].Descriptor()
 }
 
 func (BuildState) Type() protoreflect.EnumType {
-	return &file_kgsvc_v1_admin_proto_enumTypes[0]
+	return &file_kgsvc_v1_admin_proto_enumTypes[1]
 }
 
 func (x BuildState) Number() protoreflect.EnumNumber {
@@ -83,7 +136,7 @@ func (x BuildState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BuildState.Descriptor instead.
 func (BuildState) EnumDescriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{0}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{1}
 }
 
 // Request of Healthcheck.
@@ -274,7 +327,9 @@ type HealthcheckOutput struct {
 	// The extractor in use.
 	Extractor string `protobuf:"bytes,5,opt,name=extractor,proto3" json:"extractor,omitempty"`
 	// The embedder in use; empty when there is none and search is by keyword alone.
-	Embedder      string `protobuf:"bytes,6,opt,name=embedder,proto3" json:"embedder,omitempty"`
+	Embedder string `protobuf:"bytes,6,opt,name=embedder,proto3" json:"embedder,omitempty"`
+	// Which modes are on, as this process knows it.
+	Modes         *ServiceModes `protobuf:"bytes,7,opt,name=modes,proto3" json:"modes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,6 +404,13 @@ func (x *HealthcheckOutput) GetEmbedder() string {
 		return x.Embedder
 	}
 	return ""
+}
+
+func (x *HealthcheckOutput) GetModes() *ServiceModes {
+	if x != nil {
+		return x.Modes
+	}
+	return nil
 }
 
 // Request of DeleteEntityEdge.
@@ -3549,6 +3611,389 @@ func (x *UndoSplitOutput) GetFactsMoved() int32 {
 	return 0
 }
 
+// A merge or a split that was not undone.
+type Merge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id to give to UndoMerge, or to UndoSplit.
+	MergeId string `protobuf:"bytes,1,opt,name=merge_id,json=mergeId,proto3" json:"merge_id,omitempty"`
+	// Which of the two it is.
+	Kind MergeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=kgsvc.v1.MergeKind" json:"kind,omitempty"`
+	// The entity that stayed.
+	KeptUuid string `protobuf:"bytes,3,opt,name=kept_uuid,json=keptUuid,proto3" json:"kept_uuid,omitempty"`
+	// Its present name; empty if it is gone.
+	KeptName string `protobuf:"bytes,4,opt,name=kept_name,json=keptName,proto3" json:"kept_name,omitempty"`
+	// The entity that went into it, or that was taken out of it.
+	MergedUuid string `protobuf:"bytes,5,opt,name=merged_uuid,json=mergedUuid,proto3" json:"merged_uuid,omitempty"`
+	// Of a merge its name when it went, of a split its present one; empty if it is no longer known.
+	MergedName string `protobuf:"bytes,6,opt,name=merged_name,json=mergedName,proto3" json:"merged_name,omitempty"`
+	// When it was done.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The episode that showed the two to be one; absent: a caller asked for it.
+	EpisodeUuid *string `protobuf:"bytes,8,opt,name=episode_uuid,json=episodeUuid,proto3,oneof" json:"episode_uuid,omitempty"`
+	// Why it can no longer be undone; absent: it can.
+	Obstacle      *string `protobuf:"bytes,9,opt,name=obstacle,proto3,oneof" json:"obstacle,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Merge) Reset() {
+	*x = Merge{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Merge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Merge) ProtoMessage() {}
+
+func (x *Merge) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Merge.ProtoReflect.Descriptor instead.
+func (*Merge) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Merge) GetMergeId() string {
+	if x != nil {
+		return x.MergeId
+	}
+	return ""
+}
+
+func (x *Merge) GetKind() MergeKind {
+	if x != nil {
+		return x.Kind
+	}
+	return MergeKind_MERGE_KIND_UNSPECIFIED
+}
+
+func (x *Merge) GetKeptUuid() string {
+	if x != nil {
+		return x.KeptUuid
+	}
+	return ""
+}
+
+func (x *Merge) GetKeptName() string {
+	if x != nil {
+		return x.KeptName
+	}
+	return ""
+}
+
+func (x *Merge) GetMergedUuid() string {
+	if x != nil {
+		return x.MergedUuid
+	}
+	return ""
+}
+
+func (x *Merge) GetMergedName() string {
+	if x != nil {
+		return x.MergedName
+	}
+	return ""
+}
+
+func (x *Merge) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Merge) GetEpisodeUuid() string {
+	if x != nil && x.EpisodeUuid != nil {
+		return *x.EpisodeUuid
+	}
+	return ""
+}
+
+func (x *Merge) GetObstacle() string {
+	if x != nil && x.Obstacle != nil {
+		return *x.Obstacle
+	}
+	return ""
+}
+
+// Request of ListMerges.
+type ListMergesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *ListMergesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMergesRequest) Reset() {
+	*x = ListMergesRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMergesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMergesRequest) ProtoMessage() {}
+
+func (x *ListMergesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMergesRequest.ProtoReflect.Descriptor instead.
+func (*ListMergesRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *ListMergesRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *ListMergesRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *ListMergesRequest) GetInput() *ListMergesInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of ListMerges.
+type ListMergesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *ListMergesOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMergesResponse) Reset() {
+	*x = ListMergesResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMergesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMergesResponse) ProtoMessage() {}
+
+func (x *ListMergesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMergesResponse.ProtoReflect.Descriptor instead.
+func (*ListMergesResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *ListMergesResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ListMergesResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *ListMergesResponse) GetOutput() *ListMergesOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *ListMergesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of ListMerges.
+type ListMergesInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; required; at most 128 characters.
+	GroupId string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`
+	// An entity on either side; absent: all merges and splits of the group.
+	Uuid *string `protobuf:"bytes,2,opt,name=uuid,proto3,oneof" json:"uuid,omitempty"`
+	// Merges in a page, 1 to 1,000; default 100. A page may have fewer where much is kept to undo them.
+	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// `next_page_token` of the page before; absent for the first page.
+	PageToken     *string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMergesInput) Reset() {
+	*x = ListMergesInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMergesInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMergesInput) ProtoMessage() {}
+
+func (x *ListMergesInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMergesInput.ProtoReflect.Descriptor instead.
+func (*ListMergesInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *ListMergesInput) GetGroupId() string {
+	if x != nil {
+		return x.GroupId
+	}
+	return ""
+}
+
+func (x *ListMergesInput) GetUuid() string {
+	if x != nil && x.Uuid != nil {
+		return *x.Uuid
+	}
+	return ""
+}
+
+func (x *ListMergesInput) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return 0
+}
+
+func (x *ListMergesInput) GetPageToken() string {
+	if x != nil && x.PageToken != nil {
+		return *x.PageToken
+	}
+	return ""
+}
+
+// Output of ListMerges.
+type ListMergesOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The merges and splits, the latest first.
+	Merges []*Merge `protobuf:"bytes,1,rep,name=merges,proto3" json:"merges,omitempty"`
+	// Token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMergesOutput) Reset() {
+	*x = ListMergesOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMergesOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMergesOutput) ProtoMessage() {}
+
+func (x *ListMergesOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMergesOutput.ProtoReflect.Descriptor instead.
+func (*ListMergesOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ListMergesOutput) GetMerges() []*Merge {
+	if x != nil {
+		return x.Merges
+	}
+	return nil
+}
+
+func (x *ListMergesOutput) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // Request of BuildCommunities.
 type BuildCommunitiesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3565,7 +4010,7 @@ type BuildCommunitiesRequest struct {
 
 func (x *BuildCommunitiesRequest) Reset() {
 	*x = BuildCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3577,7 +4022,7 @@ func (x *BuildCommunitiesRequest) String() string {
 func (*BuildCommunitiesRequest) ProtoMessage() {}
 
 func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3590,7 +4035,7 @@ func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *BuildCommunitiesRequest) GetRequestId() string {
@@ -3631,7 +4076,7 @@ type BuildCommunitiesResponse struct {
 
 func (x *BuildCommunitiesResponse) Reset() {
 	*x = BuildCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +4088,7 @@ func (x *BuildCommunitiesResponse) String() string {
 func (*BuildCommunitiesResponse) ProtoMessage() {}
 
 func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3656,7 +4101,7 @@ func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *BuildCommunitiesResponse) GetRequestId() string {
@@ -3698,7 +4143,7 @@ type BuildCommunitiesInput struct {
 
 func (x *BuildCommunitiesInput) Reset() {
 	*x = BuildCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3710,7 +4155,7 @@ func (x *BuildCommunitiesInput) String() string {
 func (*BuildCommunitiesInput) ProtoMessage() {}
 
 func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3723,7 +4168,7 @@ func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *BuildCommunitiesInput) GetGroupIds() []string {
@@ -3744,7 +4189,7 @@ type BuildCommunitiesOutput struct {
 
 func (x *BuildCommunitiesOutput) Reset() {
 	*x = BuildCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3756,7 +4201,7 @@ func (x *BuildCommunitiesOutput) String() string {
 func (*BuildCommunitiesOutput) ProtoMessage() {}
 
 func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3769,7 +4214,7 @@ func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *BuildCommunitiesOutput) GetBuilds() []*CommunityBuild {
@@ -3802,7 +4247,7 @@ type CommunityBuild struct {
 
 func (x *CommunityBuild) Reset() {
 	*x = CommunityBuild{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3814,7 +4259,7 @@ func (x *CommunityBuild) String() string {
 func (*CommunityBuild) ProtoMessage() {}
 
 func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3827,7 +4272,7 @@ func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommunityBuild.ProtoReflect.Descriptor instead.
 func (*CommunityBuild) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *CommunityBuild) GetBuildId() string {
@@ -3894,7 +4339,7 @@ type GetCommunityBuildRequest struct {
 
 func (x *GetCommunityBuildRequest) Reset() {
 	*x = GetCommunityBuildRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3906,7 +4351,7 @@ func (x *GetCommunityBuildRequest) String() string {
 func (*GetCommunityBuildRequest) ProtoMessage() {}
 
 func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3919,7 +4364,7 @@ func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildRequest.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetCommunityBuildRequest) GetRequestId() string {
@@ -3960,7 +4405,7 @@ type GetCommunityBuildResponse struct {
 
 func (x *GetCommunityBuildResponse) Reset() {
 	*x = GetCommunityBuildResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3972,7 +4417,7 @@ func (x *GetCommunityBuildResponse) String() string {
 func (*GetCommunityBuildResponse) ProtoMessage() {}
 
 func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3985,7 +4430,7 @@ func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildResponse.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *GetCommunityBuildResponse) GetRequestId() string {
@@ -4029,7 +4474,7 @@ type GetCommunityBuildInput struct {
 
 func (x *GetCommunityBuildInput) Reset() {
 	*x = GetCommunityBuildInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4041,7 +4486,7 @@ func (x *GetCommunityBuildInput) String() string {
 func (*GetCommunityBuildInput) ProtoMessage() {}
 
 func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4054,7 +4499,7 @@ func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildInput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetCommunityBuildInput) GetBuildId() string {
@@ -4082,7 +4527,7 @@ type GetCommunityBuildOutput struct {
 
 func (x *GetCommunityBuildOutput) Reset() {
 	*x = GetCommunityBuildOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +4539,7 @@ func (x *GetCommunityBuildOutput) String() string {
 func (*GetCommunityBuildOutput) ProtoMessage() {}
 
 func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +4552,7 @@ func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildOutput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetCommunityBuildOutput) GetBuild() *CommunityBuild {
@@ -4132,7 +4577,7 @@ type ListCommunitiesRequest struct {
 
 func (x *ListCommunitiesRequest) Reset() {
 	*x = ListCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4144,7 +4589,7 @@ func (x *ListCommunitiesRequest) String() string {
 func (*ListCommunitiesRequest) ProtoMessage() {}
 
 func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4157,7 +4602,7 @@ func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListCommunitiesRequest) GetRequestId() string {
@@ -4198,7 +4643,7 @@ type ListCommunitiesResponse struct {
 
 func (x *ListCommunitiesResponse) Reset() {
 	*x = ListCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4210,7 +4655,7 @@ func (x *ListCommunitiesResponse) String() string {
 func (*ListCommunitiesResponse) ProtoMessage() {}
 
 func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4223,7 +4668,7 @@ func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListCommunitiesResponse) GetRequestId() string {
@@ -4269,7 +4714,7 @@ type ListCommunitiesInput struct {
 
 func (x *ListCommunitiesInput) Reset() {
 	*x = ListCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4281,7 +4726,7 @@ func (x *ListCommunitiesInput) String() string {
 func (*ListCommunitiesInput) ProtoMessage() {}
 
 func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4294,7 +4739,7 @@ func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListCommunitiesInput) GetGroupId() string {
@@ -4331,7 +4776,7 @@ type ListCommunitiesOutput struct {
 
 func (x *ListCommunitiesOutput) Reset() {
 	*x = ListCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4788,7 @@ func (x *ListCommunitiesOutput) String() string {
 func (*ListCommunitiesOutput) ProtoMessage() {}
 
 func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4801,7 @@ func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListCommunitiesOutput) GetCommunities() []*Community {
@@ -4388,7 +4833,7 @@ type ListGroupsRequest struct {
 
 func (x *ListGroupsRequest) Reset() {
 	*x = ListGroupsRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4400,7 +4845,7 @@ func (x *ListGroupsRequest) String() string {
 func (*ListGroupsRequest) ProtoMessage() {}
 
 func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4413,7 +4858,7 @@ func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsRequest.ProtoReflect.Descriptor instead.
 func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListGroupsRequest) GetRequestId() string {
@@ -4454,7 +4899,7 @@ type ListGroupsResponse struct {
 
 func (x *ListGroupsResponse) Reset() {
 	*x = ListGroupsResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4466,7 +4911,7 @@ func (x *ListGroupsResponse) String() string {
 func (*ListGroupsResponse) ProtoMessage() {}
 
 func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4479,7 +4924,7 @@ func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsResponse.ProtoReflect.Descriptor instead.
 func (*ListGroupsResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListGroupsResponse) GetRequestId() string {
@@ -4523,7 +4968,7 @@ type ListGroupsInput struct {
 
 func (x *ListGroupsInput) Reset() {
 	*x = ListGroupsInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4535,7 +4980,7 @@ func (x *ListGroupsInput) String() string {
 func (*ListGroupsInput) ProtoMessage() {}
 
 func (x *ListGroupsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4548,7 +4993,7 @@ func (x *ListGroupsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsInput.ProtoReflect.Descriptor instead.
 func (*ListGroupsInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListGroupsInput) GetPageSize() int32 {
@@ -4568,7 +5013,7 @@ func (x *ListGroupsInput) GetPageToken() string {
 // Output of ListGroups.
 type ListGroupsOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The groups with content or an ontology, by group_id.
+	// The groups with content or an ontology and those that are paused, by group_id.
 	Groups []*GroupSummary `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -4578,7 +5023,7 @@ type ListGroupsOutput struct {
 
 func (x *ListGroupsOutput) Reset() {
 	*x = ListGroupsOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4590,7 +5035,7 @@ func (x *ListGroupsOutput) String() string {
 func (*ListGroupsOutput) ProtoMessage() {}
 
 func (x *ListGroupsOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4603,7 +5048,7 @@ func (x *ListGroupsOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsOutput.ProtoReflect.Descriptor instead.
 func (*ListGroupsOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListGroupsOutput) GetGroups() []*GroupSummary {
@@ -4632,14 +5077,24 @@ type GroupSummary struct {
 	// Facts, former ones too.
 	Facts int32 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
 	// When its graph last changed; absent: nothing is in the graph yet.
-	ChangedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=changed_at,json=changedAt,proto3,oneof" json:"changed_at,omitempty"`
+	ChangedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=changed_at,json=changedAt,proto3,oneof" json:"changed_at,omitempty"`
+	// Items that are on their way into the graph.
+	Waiting int32 `protobuf:"varint,6,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// Items that are parked: ListItems tells why, RetryItems starts them again.
+	Parked int32 `protobuf:"varint,7,opt,name=parked,proto3" json:"parked,omitempty"`
+	// Whose vectors its searches compare: embedder, model and number of dimensions; empty: it has none yet.
+	Space string `protobuf:"bytes,8,opt,name=space,proto3" json:"space,omitempty"`
+	// Set while the group is embedded anew because the embedder is another one.
+	Reembedding *Reembedding `protobuf:"bytes,9,opt,name=reembedding,proto3,oneof" json:"reembedding,omitempty"`
+	// Since when the group is paused: items are accepted and wait, until SetModes resumes it. Absent: it is not.
+	PausedSince   *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=paused_since,json=pausedSince,proto3,oneof" json:"paused_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GroupSummary) Reset() {
 	*x = GroupSummary{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4651,7 +5106,7 @@ func (x *GroupSummary) String() string {
 func (*GroupSummary) ProtoMessage() {}
 
 func (x *GroupSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4664,7 +5119,7 @@ func (x *GroupSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupSummary.ProtoReflect.Descriptor instead.
 func (*GroupSummary) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GroupSummary) GetGroupId() string {
@@ -4702,11 +5157,436 @@ func (x *GroupSummary) GetChangedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *GroupSummary) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *GroupSummary) GetParked() int32 {
+	if x != nil {
+		return x.Parked
+	}
+	return 0
+}
+
+func (x *GroupSummary) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *GroupSummary) GetReembedding() *Reembedding {
+	if x != nil {
+		return x.Reembedding
+	}
+	return nil
+}
+
+func (x *GroupSummary) GetPausedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PausedSince
+	}
+	return nil
+}
+
+// How far a group is on its way to another embedder. Until all of it has vectors of that one, `space` stays.
+type Reembedding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose vectors its searches will compare.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Entities, facts, episodes and communities that have got vectors by it.
+	Embedded int32 `protobuf:"varint,2,opt,name=embedded,proto3" json:"embedded,omitempty"`
+	// Share of the group that was looked through, 0 to 1.
+	Share         float64 `protobuf:"fixed64,3,opt,name=share,proto3" json:"share,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reembedding) Reset() {
+	*x = Reembedding{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reembedding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reembedding) ProtoMessage() {}
+
+func (x *Reembedding) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reembedding.ProtoReflect.Descriptor instead.
+func (*Reembedding) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *Reembedding) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *Reembedding) GetEmbedded() int32 {
+	if x != nil {
+		return x.Embedded
+	}
+	return 0
+}
+
+func (x *Reembedding) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+// Request of SetModes.
+type SetModesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Has no effect on this operation.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *SetModesInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetModesRequest) Reset() {
+	*x = SetModesRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetModesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetModesRequest) ProtoMessage() {}
+
+func (x *SetModesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetModesRequest.ProtoReflect.Descriptor instead.
+func (*SetModesRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *SetModesRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *SetModesRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *SetModesRequest) GetInput() *SetModesInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of SetModes.
+type SetModesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *SetModesOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetModesResponse) Reset() {
+	*x = SetModesResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetModesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetModesResponse) ProtoMessage() {}
+
+func (x *SetModesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetModesResponse.ProtoReflect.Descriptor instead.
+func (*SetModesResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *SetModesResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *SetModesResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *SetModesResponse) GetOutput() *SetModesOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *SetModesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of SetModes: `paused` with a `group_id`, or modes of the service; INVALID_ARGUMENT for both and for neither.
+// Modes stay until they are switched off, also over restarts, and one that is on already stays on as it is. Other
+// processes follow within a second.
+type SetModesInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that is paused or resumed, also one to which nothing was sent yet; at most 128 characters. Needs the
+	// right `admin` in it.
+	GroupId *string `protobuf:"bytes,1,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	// True: items of the group are accepted and wait; what is being worked on is finished. Deleting and reading go on,
+	// and DeleteGroup ends the pause. False: they are worked on again. Required with a `group_id`.
+	Paused *bool `protobuf:"varint,2,opt,name=paused,proto3,oneof" json:"paused,omitempty"`
+	// Of the whole service, as is `model_off`; both need the right `admin` in every group. True: writes are refused with
+	// READ_ONLY, but for the operations that delete, and no work on accepted items is begun. Absent: unchanged.
+	ReadOnly *bool `protobuf:"varint,3,opt,name=read_only,json=readOnly,proto3,oneof" json:"read_only,omitempty"`
+	// True: no model server is called. Items that need one wait, without an attempt; searches go by keywords where the
+	// embedder is on a server. Absent: unchanged.
+	ModelOff      *bool `protobuf:"varint,4,opt,name=model_off,json=modelOff,proto3,oneof" json:"model_off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetModesInput) Reset() {
+	*x = SetModesInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetModesInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetModesInput) ProtoMessage() {}
+
+func (x *SetModesInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetModesInput.ProtoReflect.Descriptor instead.
+func (*SetModesInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *SetModesInput) GetGroupId() string {
+	if x != nil && x.GroupId != nil {
+		return *x.GroupId
+	}
+	return ""
+}
+
+func (x *SetModesInput) GetPaused() bool {
+	if x != nil && x.Paused != nil {
+		return *x.Paused
+	}
+	return false
+}
+
+func (x *SetModesInput) GetReadOnly() bool {
+	if x != nil && x.ReadOnly != nil {
+		return *x.ReadOnly
+	}
+	return false
+}
+
+func (x *SetModesInput) GetModelOff() bool {
+	if x != nil && x.ModelOff != nil {
+		return *x.ModelOff
+	}
+	return false
+}
+
+// Output of SetModes.
+type SetModesOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The modes of the service after that.
+	Modes *ServiceModes `protobuf:"bytes,1,opt,name=modes,proto3" json:"modes,omitempty"`
+	// With a `group_id`: the group after that.
+	Group         *GroupSummary `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetModesOutput) Reset() {
+	*x = SetModesOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetModesOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetModesOutput) ProtoMessage() {}
+
+func (x *SetModesOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetModesOutput.ProtoReflect.Descriptor instead.
+func (*SetModesOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{80}
+}
+
+func (x *SetModesOutput) GetModes() *ServiceModes {
+	if x != nil {
+		return x.Modes
+	}
+	return nil
+}
+
+func (x *SetModesOutput) GetGroup() *GroupSummary {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+// Which modes of the service are on.
+type ServiceModes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when writes are refused; absent: they are taken.
+	ReadOnlySince *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=read_only_since,json=readOnlySince,proto3,oneof" json:"read_only_since,omitempty"`
+	// Since when no model server is called; absent: they are called.
+	ModelOffSince *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=model_off_since,json=modelOffSince,proto3,oneof" json:"model_off_since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceModes) Reset() {
+	*x = ServiceModes{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceModes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceModes) ProtoMessage() {}
+
+func (x *ServiceModes) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceModes.ProtoReflect.Descriptor instead.
+func (*ServiceModes) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *ServiceModes) GetReadOnlySince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReadOnlySince
+	}
+	return nil
+}
+
+func (x *ServiceModes) GetModelOffSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ModelOffSince
+	}
+	return nil
+}
+
 var File_kgsvc_v1_admin_proto protoreflect.FileDescriptor
 
 const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x14kgsvc/v1/admin.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18kgsvc/v1/documents.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
+	"\x14kgsvc/v1/admin.proto\x12\bkgsvc.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18kgsvc/v1/documents.proto\x1a\x17kgsvc/v1/envelope.proto\x1a\x17kgsvc/v1/transfer.proto\x1a\x14kgsvc/v1/types.proto\"\xbb\x01\n" +
 	"\x12HealthcheckRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -4720,14 +5600,15 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
 	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.HealthcheckOutputR\x06output\x12%\n" +
 	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x12\n" +
-	"\x10HealthcheckInput\"\xc2\x01\n" +
+	"\x10HealthcheckInput\"\xf0\x01\n" +
 	"\x11HealthcheckOutput\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x12+\n" +
 	"\x11contract_revision\x18\x02 \x01(\x05R\x10contractRevision\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x14\n" +
 	"\x05store\x18\x04 \x01(\tR\x05store\x12\x1c\n" +
 	"\textractor\x18\x05 \x01(\tR\textractor\x12\x1a\n" +
-	"\bembedder\x18\x06 \x01(\tR\bembedder\"\xc5\x01\n" +
+	"\bembedder\x18\x06 \x01(\tR\bembedder\x12,\n" +
+	"\x05modes\x18\a \x01(\v2\x16.kgsvc.v1.ServiceModesR\x05modes\"\xc5\x01\n" +
 	"\x17DeleteEntityEdgeRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -5004,7 +5885,48 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x0fUndoSplitOutput\x12(\n" +
 	"\x04node\x18\x01 \x01(\v2\x14.kgsvc.v1.EntityNodeR\x04node\x12\x1f\n" +
 	"\vfacts_moved\x18\x02 \x01(\x05R\n" +
-	"factsMoved\"\xc5\x01\n" +
+	"factsMoved\"\xe9\x02\n" +
+	"\x05Merge\x12\x19\n" +
+	"\bmerge_id\x18\x01 \x01(\tR\amergeId\x12'\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x13.kgsvc.v1.MergeKindR\x04kind\x12\x1b\n" +
+	"\tkept_uuid\x18\x03 \x01(\tR\bkeptUuid\x12\x1b\n" +
+	"\tkept_name\x18\x04 \x01(\tR\bkeptName\x12\x1f\n" +
+	"\vmerged_uuid\x18\x05 \x01(\tR\n" +
+	"mergedUuid\x12\x1f\n" +
+	"\vmerged_name\x18\x06 \x01(\tR\n" +
+	"mergedName\x129\n" +
+	"\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12&\n" +
+	"\fepisode_uuid\x18\b \x01(\tH\x00R\vepisodeUuid\x88\x01\x01\x12\x1f\n" +
+	"\bobstacle\x18\t \x01(\tH\x01R\bobstacle\x88\x01\x01B\x0f\n" +
+	"\r_episode_uuidB\v\n" +
+	"\t_obstacle\"\xb9\x01\n" +
+	"\x11ListMergesRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12/\n" +
+	"\x05input\x18\x03 \x01(\v2\x19.kgsvc.v1.ListMergesInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb8\x01\n" +
+	"\x12ListMergesResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x122\n" +
+	"\x06output\x18\x03 \x01(\v2\x1a.kgsvc.v1.ListMergesOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xb1\x01\n" +
+	"\x0fListMergesInput\x12\x19\n" +
+	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x17\n" +
+	"\x04uuid\x18\x02 \x01(\tH\x00R\x04uuid\x88\x01\x01\x12 \n" +
+	"\tpage_size\x18\x03 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tH\x02R\tpageToken\x88\x01\x01B\a\n" +
+	"\x05_uuidB\f\n" +
+	"\n" +
+	"_page_sizeB\r\n" +
+	"\v_page_token\"c\n" +
+	"\x10ListMergesOutput\x12'\n" +
+	"\x06merges\x18\x01 \x03(\v2\x0f.kgsvc.v1.MergeR\x06merges\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc5\x01\n" +
 	"\x17BuildCommunitiesRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -5098,22 +6020,70 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\v_page_token\"j\n" +
 	"\x10ListGroupsOutput\x12.\n" +
 	"\x06groups\x18\x01 \x03(\v2\x16.kgsvc.v1.GroupSummaryR\x06groups\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc6\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb1\x03\n" +
 	"\fGroupSummary\x12\x19\n" +
 	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1a\n" +
 	"\bepisodes\x18\x02 \x01(\x05R\bepisodes\x12\x1a\n" +
 	"\bentities\x18\x03 \x01(\x05R\bentities\x12\x14\n" +
 	"\x05facts\x18\x04 \x01(\x05R\x05facts\x12>\n" +
 	"\n" +
-	"changed_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\tchangedAt\x88\x01\x01B\r\n" +
-	"\v_changed_at*\x8e\x01\n" +
+	"changed_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\tchangedAt\x88\x01\x01\x12\x18\n" +
+	"\awaiting\x18\x06 \x01(\x05R\awaiting\x12\x16\n" +
+	"\x06parked\x18\a \x01(\x05R\x06parked\x12\x14\n" +
+	"\x05space\x18\b \x01(\tR\x05space\x12<\n" +
+	"\vreembedding\x18\t \x01(\v2\x15.kgsvc.v1.ReembeddingH\x01R\vreembedding\x88\x01\x01\x12B\n" +
+	"\fpaused_since\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampH\x02R\vpausedSince\x88\x01\x01B\r\n" +
+	"\v_changed_atB\x0e\n" +
+	"\f_reembeddingB\x0f\n" +
+	"\r_paused_since\"U\n" +
+	"\vReembedding\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1a\n" +
+	"\bembedded\x18\x02 \x01(\x05R\bembedded\x12\x14\n" +
+	"\x05share\x18\x03 \x01(\x01R\x05share\"\xb5\x01\n" +
+	"\x0fSetModesRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x12-\n" +
+	"\x05input\x18\x03 \x01(\v2\x17.kgsvc.v1.SetModesInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xb4\x01\n" +
+	"\x10SetModesResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x120\n" +
+	"\x06output\x18\x03 \x01(\v2\x18.kgsvc.v1.SetModesOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xc4\x01\n" +
+	"\rSetModesInput\x12\x1e\n" +
+	"\bgroup_id\x18\x01 \x01(\tH\x00R\agroupId\x88\x01\x01\x12\x1b\n" +
+	"\x06paused\x18\x02 \x01(\bH\x01R\x06paused\x88\x01\x01\x12 \n" +
+	"\tread_only\x18\x03 \x01(\bH\x02R\breadOnly\x88\x01\x01\x12 \n" +
+	"\tmodel_off\x18\x04 \x01(\bH\x03R\bmodelOff\x88\x01\x01B\v\n" +
+	"\t_group_idB\t\n" +
+	"\a_pausedB\f\n" +
+	"\n" +
+	"_read_onlyB\f\n" +
+	"\n" +
+	"_model_off\"l\n" +
+	"\x0eSetModesOutput\x12,\n" +
+	"\x05modes\x18\x01 \x01(\v2\x16.kgsvc.v1.ServiceModesR\x05modes\x12,\n" +
+	"\x05group\x18\x02 \x01(\v2\x16.kgsvc.v1.GroupSummaryR\x05group\"\xc8\x01\n" +
+	"\fServiceModes\x12G\n" +
+	"\x0fread_only_since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\rreadOnlySince\x88\x01\x01\x12G\n" +
+	"\x0fmodel_off_since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\rmodelOffSince\x88\x01\x01B\x12\n" +
+	"\x10_read_only_sinceB\x12\n" +
+	"\x10_model_off_since*S\n" +
+	"\tMergeKind\x12\x1a\n" +
+	"\x16MERGE_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10MERGE_KIND_MERGE\x10\x01\x12\x14\n" +
+	"\x10MERGE_KIND_SPLIT\x10\x02*\x8e\x01\n" +
 	"\n" +
 	"BuildState\x12\x1b\n" +
 	"\x17BUILD_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
 	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
 	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
-	"\x12BUILD_STATE_FAILED\x10\x042\xae\v\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\xd8\r\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
@@ -5130,12 +6100,17 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x10MergeEntityNodes\x12!.kgsvc.v1.MergeEntityNodesRequest\x1a\".kgsvc.v1.MergeEntityNodesResponse\x12D\n" +
 	"\tUndoMerge\x12\x1a.kgsvc.v1.UndoMergeRequest\x1a\x1b.kgsvc.v1.UndoMergeResponse\x12V\n" +
 	"\x0fSplitEntityNode\x12 .kgsvc.v1.SplitEntityNodeRequest\x1a!.kgsvc.v1.SplitEntityNodeResponse\x12D\n" +
-	"\tUndoSplit\x12\x1a.kgsvc.v1.UndoSplitRequest\x1a\x1b.kgsvc.v1.UndoSplitResponse\x12Y\n" +
+	"\tUndoSplit\x12\x1a.kgsvc.v1.UndoSplitRequest\x1a\x1b.kgsvc.v1.UndoSplitResponse\x12G\n" +
+	"\n" +
+	"ListMerges\x12\x1b.kgsvc.v1.ListMergesRequest\x1a\x1c.kgsvc.v1.ListMergesResponse\x12Y\n" +
 	"\x10BuildCommunities\x12!.kgsvc.v1.BuildCommunitiesRequest\x1a\".kgsvc.v1.BuildCommunitiesResponse\x12\\\n" +
 	"\x11GetCommunityBuild\x12\".kgsvc.v1.GetCommunityBuildRequest\x1a#.kgsvc.v1.GetCommunityBuildResponse\x12V\n" +
 	"\x0fListCommunities\x12 .kgsvc.v1.ListCommunitiesRequest\x1a!.kgsvc.v1.ListCommunitiesResponse\x12G\n" +
 	"\n" +
-	"ListGroups\x12\x1b.kgsvc.v1.ListGroupsRequest\x1a\x1c.kgsvc.v1.ListGroupsResponseB1B\n" +
+	"ListGroups\x12\x1b.kgsvc.v1.ListGroupsRequest\x1a\x1c.kgsvc.v1.ListGroupsResponse\x12A\n" +
+	"\bSetModes\x12\x19.kgsvc.v1.SetModesRequest\x1a\x1a.kgsvc.v1.SetModesResponse\x12L\n" +
+	"\vExportGroup\x12\x1c.kgsvc.v1.ExportGroupRequest\x1a\x1d.kgsvc.v1.ExportGroupResponse0\x01\x12N\n" +
+	"\vImportGroup\x12\x1c.kgsvc.v1.ImportGroupRequest\x1a\x1d.kgsvc.v1.ImportGroupResponse(\x010\x01B1B\n" +
 	"AdminProtoP\x01Z!kgsvc/clients/go/kgsvc/v1;kgsvcv1b\x06proto3"
 
 var (
@@ -5150,219 +6125,261 @@ func file_kgsvc_v1_admin_proto_rawDescGZIP() []byte {
 	return file_kgsvc_v1_admin_proto_rawDescData
 }
 
-var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
+var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_kgsvc_v1_admin_proto_goTypes = []any{
-	(BuildState)(0),                   // 0: kgsvc.v1.BuildState
-	(*HealthcheckRequest)(nil),        // 1: kgsvc.v1.HealthcheckRequest
-	(*HealthcheckResponse)(nil),       // 2: kgsvc.v1.HealthcheckResponse
-	(*HealthcheckInput)(nil),          // 3: kgsvc.v1.HealthcheckInput
-	(*HealthcheckOutput)(nil),         // 4: kgsvc.v1.HealthcheckOutput
-	(*DeleteEntityEdgeRequest)(nil),   // 5: kgsvc.v1.DeleteEntityEdgeRequest
-	(*DeleteEntityEdgeResponse)(nil),  // 6: kgsvc.v1.DeleteEntityEdgeResponse
-	(*DeleteEntityEdgeInput)(nil),     // 7: kgsvc.v1.DeleteEntityEdgeInput
-	(*DeleteEntityEdgeOutput)(nil),    // 8: kgsvc.v1.DeleteEntityEdgeOutput
-	(*DeleteEpisodeRequest)(nil),      // 9: kgsvc.v1.DeleteEpisodeRequest
-	(*DeleteEpisodeResponse)(nil),     // 10: kgsvc.v1.DeleteEpisodeResponse
-	(*DeleteEpisodeInput)(nil),        // 11: kgsvc.v1.DeleteEpisodeInput
-	(*DeleteEpisodeOutput)(nil),       // 12: kgsvc.v1.DeleteEpisodeOutput
-	(*DeleteGroupRequest)(nil),        // 13: kgsvc.v1.DeleteGroupRequest
-	(*DeleteGroupResponse)(nil),       // 14: kgsvc.v1.DeleteGroupResponse
-	(*DeleteGroupInput)(nil),          // 15: kgsvc.v1.DeleteGroupInput
-	(*DeleteGroupOutput)(nil),         // 16: kgsvc.v1.DeleteGroupOutput
-	(*ClearAllRequest)(nil),           // 17: kgsvc.v1.ClearAllRequest
-	(*ClearAllResponse)(nil),          // 18: kgsvc.v1.ClearAllResponse
-	(*ClearAllInput)(nil),             // 19: kgsvc.v1.ClearAllInput
-	(*ClearAllOutput)(nil),            // 20: kgsvc.v1.ClearAllOutput
-	(*GetErasureRequest)(nil),         // 21: kgsvc.v1.GetErasureRequest
-	(*GetErasureResponse)(nil),        // 22: kgsvc.v1.GetErasureResponse
-	(*GetErasureInput)(nil),           // 23: kgsvc.v1.GetErasureInput
-	(*GetErasureOutput)(nil),          // 24: kgsvc.v1.GetErasureOutput
-	(*Erasure)(nil),                   // 25: kgsvc.v1.Erasure
-	(*UpdateFactRequest)(nil),         // 26: kgsvc.v1.UpdateFactRequest
-	(*UpdateFactResponse)(nil),        // 27: kgsvc.v1.UpdateFactResponse
-	(*UpdateFactInput)(nil),           // 28: kgsvc.v1.UpdateFactInput
-	(*UpdateFactOutput)(nil),          // 29: kgsvc.v1.UpdateFactOutput
-	(*PutOntologyRequest)(nil),        // 30: kgsvc.v1.PutOntologyRequest
-	(*PutOntologyResponse)(nil),       // 31: kgsvc.v1.PutOntologyResponse
-	(*PutOntologyInput)(nil),          // 32: kgsvc.v1.PutOntologyInput
-	(*PutOntologyOutput)(nil),         // 33: kgsvc.v1.PutOntologyOutput
-	(*GetOntologyRequest)(nil),        // 34: kgsvc.v1.GetOntologyRequest
-	(*GetOntologyResponse)(nil),       // 35: kgsvc.v1.GetOntologyResponse
-	(*GetOntologyInput)(nil),          // 36: kgsvc.v1.GetOntologyInput
-	(*GetOntologyOutput)(nil),         // 37: kgsvc.v1.GetOntologyOutput
-	(*MergeEntityNodesRequest)(nil),   // 38: kgsvc.v1.MergeEntityNodesRequest
-	(*MergeEntityNodesResponse)(nil),  // 39: kgsvc.v1.MergeEntityNodesResponse
-	(*MergeEntityNodesInput)(nil),     // 40: kgsvc.v1.MergeEntityNodesInput
-	(*MergeEntityNodesOutput)(nil),    // 41: kgsvc.v1.MergeEntityNodesOutput
-	(*UndoMergeRequest)(nil),          // 42: kgsvc.v1.UndoMergeRequest
-	(*UndoMergeResponse)(nil),         // 43: kgsvc.v1.UndoMergeResponse
-	(*UndoMergeInput)(nil),            // 44: kgsvc.v1.UndoMergeInput
-	(*UndoMergeOutput)(nil),           // 45: kgsvc.v1.UndoMergeOutput
-	(*SplitEntityNodeRequest)(nil),    // 46: kgsvc.v1.SplitEntityNodeRequest
-	(*SplitEntityNodeResponse)(nil),   // 47: kgsvc.v1.SplitEntityNodeResponse
-	(*SplitEntityNodeInput)(nil),      // 48: kgsvc.v1.SplitEntityNodeInput
-	(*SplitEntityNodeOutput)(nil),     // 49: kgsvc.v1.SplitEntityNodeOutput
-	(*UndoSplitRequest)(nil),          // 50: kgsvc.v1.UndoSplitRequest
-	(*UndoSplitResponse)(nil),         // 51: kgsvc.v1.UndoSplitResponse
-	(*UndoSplitInput)(nil),            // 52: kgsvc.v1.UndoSplitInput
-	(*UndoSplitOutput)(nil),           // 53: kgsvc.v1.UndoSplitOutput
-	(*BuildCommunitiesRequest)(nil),   // 54: kgsvc.v1.BuildCommunitiesRequest
-	(*BuildCommunitiesResponse)(nil),  // 55: kgsvc.v1.BuildCommunitiesResponse
-	(*BuildCommunitiesInput)(nil),     // 56: kgsvc.v1.BuildCommunitiesInput
-	(*BuildCommunitiesOutput)(nil),    // 57: kgsvc.v1.BuildCommunitiesOutput
-	(*CommunityBuild)(nil),            // 58: kgsvc.v1.CommunityBuild
-	(*GetCommunityBuildRequest)(nil),  // 59: kgsvc.v1.GetCommunityBuildRequest
-	(*GetCommunityBuildResponse)(nil), // 60: kgsvc.v1.GetCommunityBuildResponse
-	(*GetCommunityBuildInput)(nil),    // 61: kgsvc.v1.GetCommunityBuildInput
-	(*GetCommunityBuildOutput)(nil),   // 62: kgsvc.v1.GetCommunityBuildOutput
-	(*ListCommunitiesRequest)(nil),    // 63: kgsvc.v1.ListCommunitiesRequest
-	(*ListCommunitiesResponse)(nil),   // 64: kgsvc.v1.ListCommunitiesResponse
-	(*ListCommunitiesInput)(nil),      // 65: kgsvc.v1.ListCommunitiesInput
-	(*ListCommunitiesOutput)(nil),     // 66: kgsvc.v1.ListCommunitiesOutput
-	(*ListGroupsRequest)(nil),         // 67: kgsvc.v1.ListGroupsRequest
-	(*ListGroupsResponse)(nil),        // 68: kgsvc.v1.ListGroupsResponse
-	(*ListGroupsInput)(nil),           // 69: kgsvc.v1.ListGroupsInput
-	(*ListGroupsOutput)(nil),          // 70: kgsvc.v1.ListGroupsOutput
-	(*GroupSummary)(nil),              // 71: kgsvc.v1.GroupSummary
-	nil,                               // 72: kgsvc.v1.Erasure.RemovedEntry
-	(Status)(0),                       // 73: kgsvc.v1.Status
-	(*Error)(nil),                     // 74: kgsvc.v1.Error
-	(*timestamppb.Timestamp)(nil),     // 75: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),           // 76: google.protobuf.Struct
-	(*FactResult)(nil),                // 77: kgsvc.v1.FactResult
-	(*EntityNode)(nil),                // 78: kgsvc.v1.EntityNode
-	(*Community)(nil),                 // 79: kgsvc.v1.Community
-	(*DeleteDocumentRequest)(nil),     // 80: kgsvc.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),    // 81: kgsvc.v1.DeleteDocumentResponse
+	(MergeKind)(0),                    // 0: kgsvc.v1.MergeKind
+	(BuildState)(0),                   // 1: kgsvc.v1.BuildState
+	(*HealthcheckRequest)(nil),        // 2: kgsvc.v1.HealthcheckRequest
+	(*HealthcheckResponse)(nil),       // 3: kgsvc.v1.HealthcheckResponse
+	(*HealthcheckInput)(nil),          // 4: kgsvc.v1.HealthcheckInput
+	(*HealthcheckOutput)(nil),         // 5: kgsvc.v1.HealthcheckOutput
+	(*DeleteEntityEdgeRequest)(nil),   // 6: kgsvc.v1.DeleteEntityEdgeRequest
+	(*DeleteEntityEdgeResponse)(nil),  // 7: kgsvc.v1.DeleteEntityEdgeResponse
+	(*DeleteEntityEdgeInput)(nil),     // 8: kgsvc.v1.DeleteEntityEdgeInput
+	(*DeleteEntityEdgeOutput)(nil),    // 9: kgsvc.v1.DeleteEntityEdgeOutput
+	(*DeleteEpisodeRequest)(nil),      // 10: kgsvc.v1.DeleteEpisodeRequest
+	(*DeleteEpisodeResponse)(nil),     // 11: kgsvc.v1.DeleteEpisodeResponse
+	(*DeleteEpisodeInput)(nil),        // 12: kgsvc.v1.DeleteEpisodeInput
+	(*DeleteEpisodeOutput)(nil),       // 13: kgsvc.v1.DeleteEpisodeOutput
+	(*DeleteGroupRequest)(nil),        // 14: kgsvc.v1.DeleteGroupRequest
+	(*DeleteGroupResponse)(nil),       // 15: kgsvc.v1.DeleteGroupResponse
+	(*DeleteGroupInput)(nil),          // 16: kgsvc.v1.DeleteGroupInput
+	(*DeleteGroupOutput)(nil),         // 17: kgsvc.v1.DeleteGroupOutput
+	(*ClearAllRequest)(nil),           // 18: kgsvc.v1.ClearAllRequest
+	(*ClearAllResponse)(nil),          // 19: kgsvc.v1.ClearAllResponse
+	(*ClearAllInput)(nil),             // 20: kgsvc.v1.ClearAllInput
+	(*ClearAllOutput)(nil),            // 21: kgsvc.v1.ClearAllOutput
+	(*GetErasureRequest)(nil),         // 22: kgsvc.v1.GetErasureRequest
+	(*GetErasureResponse)(nil),        // 23: kgsvc.v1.GetErasureResponse
+	(*GetErasureInput)(nil),           // 24: kgsvc.v1.GetErasureInput
+	(*GetErasureOutput)(nil),          // 25: kgsvc.v1.GetErasureOutput
+	(*Erasure)(nil),                   // 26: kgsvc.v1.Erasure
+	(*UpdateFactRequest)(nil),         // 27: kgsvc.v1.UpdateFactRequest
+	(*UpdateFactResponse)(nil),        // 28: kgsvc.v1.UpdateFactResponse
+	(*UpdateFactInput)(nil),           // 29: kgsvc.v1.UpdateFactInput
+	(*UpdateFactOutput)(nil),          // 30: kgsvc.v1.UpdateFactOutput
+	(*PutOntologyRequest)(nil),        // 31: kgsvc.v1.PutOntologyRequest
+	(*PutOntologyResponse)(nil),       // 32: kgsvc.v1.PutOntologyResponse
+	(*PutOntologyInput)(nil),          // 33: kgsvc.v1.PutOntologyInput
+	(*PutOntologyOutput)(nil),         // 34: kgsvc.v1.PutOntologyOutput
+	(*GetOntologyRequest)(nil),        // 35: kgsvc.v1.GetOntologyRequest
+	(*GetOntologyResponse)(nil),       // 36: kgsvc.v1.GetOntologyResponse
+	(*GetOntologyInput)(nil),          // 37: kgsvc.v1.GetOntologyInput
+	(*GetOntologyOutput)(nil),         // 38: kgsvc.v1.GetOntologyOutput
+	(*MergeEntityNodesRequest)(nil),   // 39: kgsvc.v1.MergeEntityNodesRequest
+	(*MergeEntityNodesResponse)(nil),  // 40: kgsvc.v1.MergeEntityNodesResponse
+	(*MergeEntityNodesInput)(nil),     // 41: kgsvc.v1.MergeEntityNodesInput
+	(*MergeEntityNodesOutput)(nil),    // 42: kgsvc.v1.MergeEntityNodesOutput
+	(*UndoMergeRequest)(nil),          // 43: kgsvc.v1.UndoMergeRequest
+	(*UndoMergeResponse)(nil),         // 44: kgsvc.v1.UndoMergeResponse
+	(*UndoMergeInput)(nil),            // 45: kgsvc.v1.UndoMergeInput
+	(*UndoMergeOutput)(nil),           // 46: kgsvc.v1.UndoMergeOutput
+	(*SplitEntityNodeRequest)(nil),    // 47: kgsvc.v1.SplitEntityNodeRequest
+	(*SplitEntityNodeResponse)(nil),   // 48: kgsvc.v1.SplitEntityNodeResponse
+	(*SplitEntityNodeInput)(nil),      // 49: kgsvc.v1.SplitEntityNodeInput
+	(*SplitEntityNodeOutput)(nil),     // 50: kgsvc.v1.SplitEntityNodeOutput
+	(*UndoSplitRequest)(nil),          // 51: kgsvc.v1.UndoSplitRequest
+	(*UndoSplitResponse)(nil),         // 52: kgsvc.v1.UndoSplitResponse
+	(*UndoSplitInput)(nil),            // 53: kgsvc.v1.UndoSplitInput
+	(*UndoSplitOutput)(nil),           // 54: kgsvc.v1.UndoSplitOutput
+	(*Merge)(nil),                     // 55: kgsvc.v1.Merge
+	(*ListMergesRequest)(nil),         // 56: kgsvc.v1.ListMergesRequest
+	(*ListMergesResponse)(nil),        // 57: kgsvc.v1.ListMergesResponse
+	(*ListMergesInput)(nil),           // 58: kgsvc.v1.ListMergesInput
+	(*ListMergesOutput)(nil),          // 59: kgsvc.v1.ListMergesOutput
+	(*BuildCommunitiesRequest)(nil),   // 60: kgsvc.v1.BuildCommunitiesRequest
+	(*BuildCommunitiesResponse)(nil),  // 61: kgsvc.v1.BuildCommunitiesResponse
+	(*BuildCommunitiesInput)(nil),     // 62: kgsvc.v1.BuildCommunitiesInput
+	(*BuildCommunitiesOutput)(nil),    // 63: kgsvc.v1.BuildCommunitiesOutput
+	(*CommunityBuild)(nil),            // 64: kgsvc.v1.CommunityBuild
+	(*GetCommunityBuildRequest)(nil),  // 65: kgsvc.v1.GetCommunityBuildRequest
+	(*GetCommunityBuildResponse)(nil), // 66: kgsvc.v1.GetCommunityBuildResponse
+	(*GetCommunityBuildInput)(nil),    // 67: kgsvc.v1.GetCommunityBuildInput
+	(*GetCommunityBuildOutput)(nil),   // 68: kgsvc.v1.GetCommunityBuildOutput
+	(*ListCommunitiesRequest)(nil),    // 69: kgsvc.v1.ListCommunitiesRequest
+	(*ListCommunitiesResponse)(nil),   // 70: kgsvc.v1.ListCommunitiesResponse
+	(*ListCommunitiesInput)(nil),      // 71: kgsvc.v1.ListCommunitiesInput
+	(*ListCommunitiesOutput)(nil),     // 72: kgsvc.v1.ListCommunitiesOutput
+	(*ListGroupsRequest)(nil),         // 73: kgsvc.v1.ListGroupsRequest
+	(*ListGroupsResponse)(nil),        // 74: kgsvc.v1.ListGroupsResponse
+	(*ListGroupsInput)(nil),           // 75: kgsvc.v1.ListGroupsInput
+	(*ListGroupsOutput)(nil),          // 76: kgsvc.v1.ListGroupsOutput
+	(*GroupSummary)(nil),              // 77: kgsvc.v1.GroupSummary
+	(*Reembedding)(nil),               // 78: kgsvc.v1.Reembedding
+	(*SetModesRequest)(nil),           // 79: kgsvc.v1.SetModesRequest
+	(*SetModesResponse)(nil),          // 80: kgsvc.v1.SetModesResponse
+	(*SetModesInput)(nil),             // 81: kgsvc.v1.SetModesInput
+	(*SetModesOutput)(nil),            // 82: kgsvc.v1.SetModesOutput
+	(*ServiceModes)(nil),              // 83: kgsvc.v1.ServiceModes
+	nil,                               // 84: kgsvc.v1.Erasure.RemovedEntry
+	(Status)(0),                       // 85: kgsvc.v1.Status
+	(*Error)(nil),                     // 86: kgsvc.v1.Error
+	(*timestamppb.Timestamp)(nil),     // 87: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),           // 88: google.protobuf.Struct
+	(*FactResult)(nil),                // 89: kgsvc.v1.FactResult
+	(*EntityNode)(nil),                // 90: kgsvc.v1.EntityNode
+	(*Community)(nil),                 // 91: kgsvc.v1.Community
+	(*DeleteDocumentRequest)(nil),     // 92: kgsvc.v1.DeleteDocumentRequest
+	(*ExportGroupRequest)(nil),        // 93: kgsvc.v1.ExportGroupRequest
+	(*ImportGroupRequest)(nil),        // 94: kgsvc.v1.ImportGroupRequest
+	(*DeleteDocumentResponse)(nil),    // 95: kgsvc.v1.DeleteDocumentResponse
+	(*ExportGroupResponse)(nil),       // 96: kgsvc.v1.ExportGroupResponse
+	(*ImportGroupResponse)(nil),       // 97: kgsvc.v1.ImportGroupResponse
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
-	3,   // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
-	73,  // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
-	4,   // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
-	74,  // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
-	7,   // 4: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
-	73,  // 5: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
-	8,   // 6: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
-	74,  // 7: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
-	11,  // 8: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
-	73,  // 9: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
-	12,  // 10: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
-	74,  // 11: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
-	15,  // 12: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
-	73,  // 13: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
-	16,  // 14: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
-	74,  // 15: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
-	19,  // 16: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
-	73,  // 17: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
-	20,  // 18: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
-	74,  // 19: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
-	23,  // 20: kgsvc.v1.GetErasureRequest.input:type_name -> kgsvc.v1.GetErasureInput
-	73,  // 21: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
-	24,  // 22: kgsvc.v1.GetErasureResponse.output:type_name -> kgsvc.v1.GetErasureOutput
-	74,  // 23: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
-	25,  // 24: kgsvc.v1.GetErasureOutput.erasure:type_name -> kgsvc.v1.Erasure
-	72,  // 25: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
-	75,  // 26: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
-	75,  // 27: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
-	28,  // 28: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
-	73,  // 29: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
-	29,  // 30: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
-	74,  // 31: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
-	76,  // 32: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
-	77,  // 33: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
-	32,  // 34: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
-	73,  // 35: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
-	33,  // 36: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
-	74,  // 37: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
-	36,  // 38: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
-	73,  // 39: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
-	37,  // 40: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
-	74,  // 41: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
-	40,  // 42: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
-	73,  // 43: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
-	41,  // 44: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
-	74,  // 45: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
-	78,  // 46: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
-	44,  // 47: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
-	73,  // 48: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
-	45,  // 49: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
-	74,  // 50: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
-	78,  // 51: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
-	48,  // 52: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
-	73,  // 53: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	49,  // 54: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
-	74,  // 55: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	78,  // 56: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	52,  // 57: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
-	73,  // 58: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
-	53,  // 59: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
-	74,  // 60: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
-	78,  // 61: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
-	56,  // 62: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
-	73,  // 63: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	57,  // 64: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
-	74,  // 65: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	58,  // 66: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
-	0,   // 67: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
-	75,  // 68: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
-	61,  // 69: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
-	73,  // 70: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
-	62,  // 71: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
-	74,  // 72: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
-	58,  // 73: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
-	65,  // 74: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
-	73,  // 75: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	66,  // 76: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
-	74,  // 77: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	79,  // 78: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
-	69,  // 79: kgsvc.v1.ListGroupsRequest.input:type_name -> kgsvc.v1.ListGroupsInput
-	73,  // 80: kgsvc.v1.ListGroupsResponse.status:type_name -> kgsvc.v1.Status
-	70,  // 81: kgsvc.v1.ListGroupsResponse.output:type_name -> kgsvc.v1.ListGroupsOutput
-	74,  // 82: kgsvc.v1.ListGroupsResponse.error:type_name -> kgsvc.v1.Error
-	71,  // 83: kgsvc.v1.ListGroupsOutput.groups:type_name -> kgsvc.v1.GroupSummary
-	75,  // 84: kgsvc.v1.GroupSummary.changed_at:type_name -> google.protobuf.Timestamp
-	1,   // 85: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
-	5,   // 86: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
-	9,   // 87: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	80,  // 88: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
-	13,  // 89: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	17,  // 90: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	21,  // 91: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
-	26,  // 92: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
-	30,  // 93: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
-	34,  // 94: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
-	38,  // 95: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
-	42,  // 96: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
-	46,  // 97: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
-	50,  // 98: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
-	54,  // 99: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
-	59,  // 100: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
-	63,  // 101: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
-	67,  // 102: kgsvc.v1.AdminService.ListGroups:input_type -> kgsvc.v1.ListGroupsRequest
-	2,   // 103: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	6,   // 104: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	10,  // 105: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	81,  // 106: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
-	14,  // 107: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	18,  // 108: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	22,  // 109: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
-	27,  // 110: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
-	31,  // 111: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
-	35,  // 112: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
-	39,  // 113: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
-	43,  // 114: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
-	47,  // 115: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
-	51,  // 116: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
-	55,  // 117: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
-	60,  // 118: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
-	64,  // 119: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
-	68,  // 120: kgsvc.v1.AdminService.ListGroups:output_type -> kgsvc.v1.ListGroupsResponse
-	103, // [103:121] is the sub-list for method output_type
-	85,  // [85:103] is the sub-list for method input_type
-	85,  // [85:85] is the sub-list for extension type_name
-	85,  // [85:85] is the sub-list for extension extendee
-	0,   // [0:85] is the sub-list for field type_name
+	4,   // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
+	85,  // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
+	5,   // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
+	86,  // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
+	83,  // 4: kgsvc.v1.HealthcheckOutput.modes:type_name -> kgsvc.v1.ServiceModes
+	8,   // 5: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
+	85,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	9,   // 7: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
+	86,  // 8: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	12,  // 9: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
+	85,  // 10: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
+	13,  // 11: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
+	86,  // 12: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
+	16,  // 13: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
+	85,  // 14: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
+	17,  // 15: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
+	86,  // 16: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
+	20,  // 17: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
+	85,  // 18: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
+	21,  // 19: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
+	86,  // 20: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
+	24,  // 21: kgsvc.v1.GetErasureRequest.input:type_name -> kgsvc.v1.GetErasureInput
+	85,  // 22: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
+	25,  // 23: kgsvc.v1.GetErasureResponse.output:type_name -> kgsvc.v1.GetErasureOutput
+	86,  // 24: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
+	26,  // 25: kgsvc.v1.GetErasureOutput.erasure:type_name -> kgsvc.v1.Erasure
+	84,  // 26: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
+	87,  // 27: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
+	87,  // 28: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
+	29,  // 29: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
+	85,  // 30: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
+	30,  // 31: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
+	86,  // 32: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
+	88,  // 33: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
+	89,  // 34: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
+	33,  // 35: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
+	85,  // 36: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
+	34,  // 37: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
+	86,  // 38: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
+	37,  // 39: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
+	85,  // 40: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
+	38,  // 41: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
+	86,  // 42: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
+	41,  // 43: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
+	85,  // 44: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
+	42,  // 45: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
+	86,  // 46: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 47: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
+	45,  // 48: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
+	85,  // 49: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
+	46,  // 50: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
+	86,  // 51: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 52: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
+	49,  // 53: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
+	85,  // 54: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	50,  // 55: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
+	86,  // 56: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 57: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	53,  // 58: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
+	85,  // 59: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 60: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
+	86,  // 61: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 62: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
+	0,   // 63: kgsvc.v1.Merge.kind:type_name -> kgsvc.v1.MergeKind
+	87,  // 64: kgsvc.v1.Merge.created_at:type_name -> google.protobuf.Timestamp
+	58,  // 65: kgsvc.v1.ListMergesRequest.input:type_name -> kgsvc.v1.ListMergesInput
+	85,  // 66: kgsvc.v1.ListMergesResponse.status:type_name -> kgsvc.v1.Status
+	59,  // 67: kgsvc.v1.ListMergesResponse.output:type_name -> kgsvc.v1.ListMergesOutput
+	86,  // 68: kgsvc.v1.ListMergesResponse.error:type_name -> kgsvc.v1.Error
+	55,  // 69: kgsvc.v1.ListMergesOutput.merges:type_name -> kgsvc.v1.Merge
+	62,  // 70: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
+	85,  // 71: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 72: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
+	86,  // 73: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	64,  // 74: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
+	1,   // 75: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
+	87,  // 76: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
+	67,  // 77: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
+	85,  // 78: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
+	68,  // 79: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
+	86,  // 80: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
+	64,  // 81: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
+	71,  // 82: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
+	85,  // 83: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	72,  // 84: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
+	86,  // 85: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	91,  // 86: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
+	75,  // 87: kgsvc.v1.ListGroupsRequest.input:type_name -> kgsvc.v1.ListGroupsInput
+	85,  // 88: kgsvc.v1.ListGroupsResponse.status:type_name -> kgsvc.v1.Status
+	76,  // 89: kgsvc.v1.ListGroupsResponse.output:type_name -> kgsvc.v1.ListGroupsOutput
+	86,  // 90: kgsvc.v1.ListGroupsResponse.error:type_name -> kgsvc.v1.Error
+	77,  // 91: kgsvc.v1.ListGroupsOutput.groups:type_name -> kgsvc.v1.GroupSummary
+	87,  // 92: kgsvc.v1.GroupSummary.changed_at:type_name -> google.protobuf.Timestamp
+	78,  // 93: kgsvc.v1.GroupSummary.reembedding:type_name -> kgsvc.v1.Reembedding
+	87,  // 94: kgsvc.v1.GroupSummary.paused_since:type_name -> google.protobuf.Timestamp
+	81,  // 95: kgsvc.v1.SetModesRequest.input:type_name -> kgsvc.v1.SetModesInput
+	85,  // 96: kgsvc.v1.SetModesResponse.status:type_name -> kgsvc.v1.Status
+	82,  // 97: kgsvc.v1.SetModesResponse.output:type_name -> kgsvc.v1.SetModesOutput
+	86,  // 98: kgsvc.v1.SetModesResponse.error:type_name -> kgsvc.v1.Error
+	83,  // 99: kgsvc.v1.SetModesOutput.modes:type_name -> kgsvc.v1.ServiceModes
+	77,  // 100: kgsvc.v1.SetModesOutput.group:type_name -> kgsvc.v1.GroupSummary
+	87,  // 101: kgsvc.v1.ServiceModes.read_only_since:type_name -> google.protobuf.Timestamp
+	87,  // 102: kgsvc.v1.ServiceModes.model_off_since:type_name -> google.protobuf.Timestamp
+	2,   // 103: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
+	6,   // 104: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
+	10,  // 105: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
+	92,  // 106: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
+	14,  // 107: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	18,  // 108: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	22,  // 109: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
+	27,  // 110: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	31,  // 111: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	35,  // 112: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	39,  // 113: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	43,  // 114: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	47,  // 115: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
+	51,  // 116: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
+	56,  // 117: kgsvc.v1.AdminService.ListMerges:input_type -> kgsvc.v1.ListMergesRequest
+	60,  // 118: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	65,  // 119: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	69,  // 120: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	73,  // 121: kgsvc.v1.AdminService.ListGroups:input_type -> kgsvc.v1.ListGroupsRequest
+	79,  // 122: kgsvc.v1.AdminService.SetModes:input_type -> kgsvc.v1.SetModesRequest
+	93,  // 123: kgsvc.v1.AdminService.ExportGroup:input_type -> kgsvc.v1.ExportGroupRequest
+	94,  // 124: kgsvc.v1.AdminService.ImportGroup:input_type -> kgsvc.v1.ImportGroupRequest
+	3,   // 125: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	7,   // 126: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	11,  // 127: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	95,  // 128: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
+	15,  // 129: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	19,  // 130: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	23,  // 131: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
+	28,  // 132: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	32,  // 133: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	36,  // 134: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	40,  // 135: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	44,  // 136: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	48,  // 137: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
+	52,  // 138: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
+	57,  // 139: kgsvc.v1.AdminService.ListMerges:output_type -> kgsvc.v1.ListMergesResponse
+	61,  // 140: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	66,  // 141: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	70,  // 142: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	74,  // 143: kgsvc.v1.AdminService.ListGroups:output_type -> kgsvc.v1.ListGroupsResponse
+	80,  // 144: kgsvc.v1.AdminService.SetModes:output_type -> kgsvc.v1.SetModesResponse
+	96,  // 145: kgsvc.v1.AdminService.ExportGroup:output_type -> kgsvc.v1.ExportGroupResponse
+	97,  // 146: kgsvc.v1.AdminService.ImportGroup:output_type -> kgsvc.v1.ImportGroupResponse
+	125, // [125:147] is the sub-list for method output_type
+	103, // [103:125] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_admin_proto_init() }
@@ -5372,6 +6389,7 @@ func file_kgsvc_v1_admin_proto_init() {
 	}
 	file_kgsvc_v1_documents_proto_init()
 	file_kgsvc_v1_envelope_proto_init()
+	file_kgsvc_v1_transfer_proto_init()
 	file_kgsvc_v1_types_proto_init()
 	file_kgsvc_v1_admin_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[4].OneofWrappers = []any{}
@@ -5392,20 +6410,26 @@ func file_kgsvc_v1_admin_proto_init() {
 	file_kgsvc_v1_admin_proto_msgTypes[47].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[53].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[57].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[54].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[56].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[58].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[62].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[66].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[68].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[70].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[63].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[67].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[69].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[71].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[73].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[75].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[77].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[79].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[81].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_admin_proto_rawDesc), len(file_kgsvc_v1_admin_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   72,
+			NumEnums:      2,
+			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

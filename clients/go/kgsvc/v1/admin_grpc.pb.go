@@ -35,10 +35,14 @@ const (
 	AdminService_UndoMerge_FullMethodName         = "/kgsvc.v1.AdminService/UndoMerge"
 	AdminService_SplitEntityNode_FullMethodName   = "/kgsvc.v1.AdminService/SplitEntityNode"
 	AdminService_UndoSplit_FullMethodName         = "/kgsvc.v1.AdminService/UndoSplit"
+	AdminService_ListMerges_FullMethodName        = "/kgsvc.v1.AdminService/ListMerges"
 	AdminService_BuildCommunities_FullMethodName  = "/kgsvc.v1.AdminService/BuildCommunities"
 	AdminService_GetCommunityBuild_FullMethodName = "/kgsvc.v1.AdminService/GetCommunityBuild"
 	AdminService_ListCommunities_FullMethodName   = "/kgsvc.v1.AdminService/ListCommunities"
 	AdminService_ListGroups_FullMethodName        = "/kgsvc.v1.AdminService/ListGroups"
+	AdminService_SetModes_FullMethodName          = "/kgsvc.v1.AdminService/SetModes"
+	AdminService_ExportGroup_FullMethodName       = "/kgsvc.v1.AdminService/ExportGroup"
+	AdminService_ImportGroup_FullMethodName       = "/kgsvc.v1.AdminService/ImportGroup"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -79,6 +83,9 @@ type AdminServiceClient interface {
 	SplitEntityNode(ctx context.Context, in *SplitEntityNodeRequest, opts ...grpc.CallOption) (*SplitEntityNodeResponse, error)
 	// Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone.
 	UndoSplit(ctx context.Context, in *UndoSplitRequest, opts ...grpc.CallOption) (*UndoSplitResponse, error)
+	// Lists the merges and splits of a group or of one entity, the latest first, a page at a time. Those that were
+	// undone are left out. Status OK.
+	ListMerges(ctx context.Context, in *ListMergesRequest, opts ...grpc.CallOption) (*ListMergesResponse, error)
 	// Starts to build the communities of groups, in the background. Status ACCEPTED.
 	BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error)
 	// Reads the state of a build of communities. Status OK or NOT_FOUND.
@@ -87,6 +94,16 @@ type AdminServiceClient interface {
 	ListCommunities(ctx context.Context, in *ListCommunitiesRequest, opts ...grpc.CallOption) (*ListCommunitiesResponse, error)
 	// Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK.
 	ListGroups(ctx context.Context, in *ListGroupsRequest, opts ...grpc.CallOption) (*ListGroupsResponse, error)
+	// Pauses or resumes a group, or switches modes of the whole service: read-only, models off. Healthcheck and
+	// ListGroups tell which are on. Status OK.
+	SetModes(ctx context.Context, in *SetModesRequest, opts ...grpc.CallOption) (*SetModesResponse, error)
+	// Sends all of a group as the file of JSON lines that `kgsvc export` writes. Nothing may be written to the group
+	// meanwhile. Status OK, NOT_FOUND, or CONFLICT if the group changed since the export began.
+	ExportGroup(ctx context.Context, in *ExportGroupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportGroupResponse], error)
+	// Makes a group of such a file, which the client sends in pieces. All of the file is checked first: nothing of it is
+	// written if anything in it is wrong. A group that has content is never changed. Answers how far it is; in the end
+	// OK, INVALID_ARGUMENT with the line and the reason, or CONFLICT if the group has content.
+	ImportGroup(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportGroupRequest, ImportGroupResponse], error)
 }
 
 type adminServiceClient struct {
@@ -237,6 +254,16 @@ func (c *adminServiceClient) UndoSplit(ctx context.Context, in *UndoSplitRequest
 	return out, nil
 }
 
+func (c *adminServiceClient) ListMerges(ctx context.Context, in *ListMergesRequest, opts ...grpc.CallOption) (*ListMergesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMergesResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListMerges_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) BuildCommunities(ctx context.Context, in *BuildCommunitiesRequest, opts ...grpc.CallOption) (*BuildCommunitiesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BuildCommunitiesResponse)
@@ -277,6 +304,48 @@ func (c *adminServiceClient) ListGroups(ctx context.Context, in *ListGroupsReque
 	return out, nil
 }
 
+func (c *adminServiceClient) SetModes(ctx context.Context, in *SetModesRequest, opts ...grpc.CallOption) (*SetModesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetModesResponse)
+	err := c.cc.Invoke(ctx, AdminService_SetModes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ExportGroup(ctx context.Context, in *ExportGroupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportGroupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_ExportGroup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportGroupRequest, ExportGroupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ExportGroupClient = grpc.ServerStreamingClient[ExportGroupResponse]
+
+func (c *adminServiceClient) ImportGroup(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportGroupRequest, ImportGroupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[1], AdminService_ImportGroup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ImportGroupRequest, ImportGroupResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ImportGroupClient = grpc.BidiStreamingClient[ImportGroupRequest, ImportGroupResponse]
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -315,6 +384,9 @@ type AdminServiceServer interface {
 	SplitEntityNode(context.Context, *SplitEntityNodeRequest) (*SplitEntityNodeResponse, error)
 	// Undoes a split; what arrived meanwhile is kept. Status OK, NOT_FOUND, or CONFLICT if one of the two is gone.
 	UndoSplit(context.Context, *UndoSplitRequest) (*UndoSplitResponse, error)
+	// Lists the merges and splits of a group or of one entity, the latest first, a page at a time. Those that were
+	// undone are left out. Status OK.
+	ListMerges(context.Context, *ListMergesRequest) (*ListMergesResponse, error)
 	// Starts to build the communities of groups, in the background. Status ACCEPTED.
 	BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error)
 	// Reads the state of a build of communities. Status OK or NOT_FOUND.
@@ -323,6 +395,16 @@ type AdminServiceServer interface {
 	ListCommunities(context.Context, *ListCommunitiesRequest) (*ListCommunitiesResponse, error)
 	// Lists the groups that the caller may read, a page at a time, with how much each holds. Status OK.
 	ListGroups(context.Context, *ListGroupsRequest) (*ListGroupsResponse, error)
+	// Pauses or resumes a group, or switches modes of the whole service: read-only, models off. Healthcheck and
+	// ListGroups tell which are on. Status OK.
+	SetModes(context.Context, *SetModesRequest) (*SetModesResponse, error)
+	// Sends all of a group as the file of JSON lines that `kgsvc export` writes. Nothing may be written to the group
+	// meanwhile. Status OK, NOT_FOUND, or CONFLICT if the group changed since the export began.
+	ExportGroup(*ExportGroupRequest, grpc.ServerStreamingServer[ExportGroupResponse]) error
+	// Makes a group of such a file, which the client sends in pieces. All of the file is checked first: nothing of it is
+	// written if anything in it is wrong. A group that has content is never changed. Answers how far it is; in the end
+	// OK, INVALID_ARGUMENT with the line and the reason, or CONFLICT if the group has content.
+	ImportGroup(grpc.BidiStreamingServer[ImportGroupRequest, ImportGroupResponse]) error
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -375,6 +457,9 @@ func (UnimplementedAdminServiceServer) SplitEntityNode(context.Context, *SplitEn
 func (UnimplementedAdminServiceServer) UndoSplit(context.Context, *UndoSplitRequest) (*UndoSplitResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UndoSplit not implemented")
 }
+func (UnimplementedAdminServiceServer) ListMerges(context.Context, *ListMergesRequest) (*ListMergesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMerges not implemented")
+}
 func (UnimplementedAdminServiceServer) BuildCommunities(context.Context, *BuildCommunitiesRequest) (*BuildCommunitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BuildCommunities not implemented")
 }
@@ -386,6 +471,15 @@ func (UnimplementedAdminServiceServer) ListCommunities(context.Context, *ListCom
 }
 func (UnimplementedAdminServiceServer) ListGroups(context.Context, *ListGroupsRequest) (*ListGroupsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListGroups not implemented")
+}
+func (UnimplementedAdminServiceServer) SetModes(context.Context, *SetModesRequest) (*SetModesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetModes not implemented")
+}
+func (UnimplementedAdminServiceServer) ExportGroup(*ExportGroupRequest, grpc.ServerStreamingServer[ExportGroupResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportGroup not implemented")
+}
+func (UnimplementedAdminServiceServer) ImportGroup(grpc.BidiStreamingServer[ImportGroupRequest, ImportGroupResponse]) error {
+	return status.Error(codes.Unimplemented, "method ImportGroup not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -660,6 +754,24 @@ func _AdminService_UndoSplit_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_ListMerges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMergesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListMerges(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListMerges_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListMerges(ctx, req.(*ListMergesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_BuildCommunities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(BuildCommunitiesRequest)
 	if err := dec(in); err != nil {
@@ -732,6 +844,42 @@ func _AdminService_ListGroups_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_SetModes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetModesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).SetModes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_SetModes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).SetModes(ctx, req.(*SetModesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ExportGroup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportGroupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).ExportGroup(m, &grpc.GenericServerStream[ExportGroupRequest, ExportGroupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ExportGroupServer = grpc.ServerStreamingServer[ExportGroupResponse]
+
+func _AdminService_ImportGroup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(AdminServiceServer).ImportGroup(&grpc.GenericServerStream[ImportGroupRequest, ImportGroupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ImportGroupServer = grpc.BidiStreamingServer[ImportGroupRequest, ImportGroupResponse]
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -796,6 +944,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdminService_UndoSplit_Handler,
 		},
 		{
+			MethodName: "ListMerges",
+			Handler:    _AdminService_ListMerges_Handler,
+		},
+		{
 			MethodName: "BuildCommunities",
 			Handler:    _AdminService_BuildCommunities_Handler,
 		},
@@ -811,7 +963,23 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ListGroups",
 			Handler:    _AdminService_ListGroups_Handler,
 		},
+		{
+			MethodName: "SetModes",
+			Handler:    _AdminService_SetModes_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ExportGroup",
+			Handler:       _AdminService_ExportGroup_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ImportGroup",
+			Handler:       _AdminService_ImportGroup_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "kgsvc/v1/admin.proto",
 }

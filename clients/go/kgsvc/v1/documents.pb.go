@@ -1087,9 +1087,12 @@ type StreamDocumentsResponse struct {
 	// Set when it was stored.
 	Document *AddedDocument `protobuf:"bytes,5,opt,name=document,proto3" json:"document,omitempty"`
 	// Set when the status is ERROR.
-	Error         *Error `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Error *Error `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	// Sent with a later call, as metadata `kgsvc-consistency-token`, it makes that call see the document wherever it is
+	// read; empty where the store is one copy.
+	ConsistencyToken string `protobuf:"bytes,7,opt,name=consistency_token,json=consistencyToken,proto3" json:"consistency_token,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *StreamDocumentsResponse) Reset() {
@@ -1162,6 +1165,13 @@ func (x *StreamDocumentsResponse) GetError() *Error {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *StreamDocumentsResponse) GetConsistencyToken() string {
+	if x != nil {
+		return x.ConsistencyToken
+	}
+	return ""
 }
 
 // Request of GetDocument.
@@ -1313,7 +1323,9 @@ type GetDocumentInput struct {
 	// Chunks in a page, 1 to 1,000; default 100. A page may have fewer where the texts are long.
 	PageSize *int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// `next_page_token` of the page before; absent for the first page.
-	PageToken     *string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
+	PageToken *string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3,oneof" json:"page_token,omitempty"`
+	// Of which text the chunks are; absent: of the present one. NOT_FOUND if that revision is not readable.
+	Revision      *int32 `protobuf:"varint,6,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1383,22 +1395,105 @@ func (x *GetDocumentInput) GetPageToken() string {
 	return ""
 }
 
+func (x *GetDocumentInput) GetRevision() int32 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+// One text of a document.
+type DocumentRevision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Counted from 1 in order of arrival.
+	Revision int32 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// When the text was true.
+	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
+	// When it was accepted.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Whether GetDocument returns its chunks. A text that arrived with an earlier time than the one that counted was not
+	// read; of texts before the hundred latest nothing is kept.
+	Readable      bool `protobuf:"varint,4,opt,name=readable,proto3" json:"readable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DocumentRevision) Reset() {
+	*x = DocumentRevision{}
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DocumentRevision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DocumentRevision) ProtoMessage() {}
+
+func (x *DocumentRevision) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DocumentRevision.ProtoReflect.Descriptor instead.
+func (*DocumentRevision) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *DocumentRevision) GetRevision() int32 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *DocumentRevision) GetReferenceTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReferenceTime
+	}
+	return nil
+}
+
+func (x *DocumentRevision) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *DocumentRevision) GetReadable() bool {
+	if x != nil {
+		return x.Readable
+	}
+	return false
+}
+
 // Output of GetDocument.
 type GetDocumentOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The document.
 	Document *Document `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
-	// The chunks of this page, in the order of the text.
+	// The chunks of this page, in the order of the text. Of a former text, the content of one that was erased is empty.
 	Chunks []*DocumentChunk `protobuf:"bytes,2,rep,name=chunks,proto3" json:"chunks,omitempty"`
 	// Token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The latest texts of the document, in order of arrival, at most 100.
+	Revisions     []*DocumentRevision `protobuf:"bytes,4,rep,name=revisions,proto3" json:"revisions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetDocumentOutput) Reset() {
 	*x = GetDocumentOutput{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[13]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1505,7 @@ func (x *GetDocumentOutput) String() string {
 func (*GetDocumentOutput) ProtoMessage() {}
 
 func (x *GetDocumentOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[13]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1518,7 @@ func (x *GetDocumentOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDocumentOutput.ProtoReflect.Descriptor instead.
 func (*GetDocumentOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{13}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetDocumentOutput) GetDocument() *Document {
@@ -1447,6 +1542,13 @@ func (x *GetDocumentOutput) GetNextPageToken() string {
 	return ""
 }
 
+func (x *GetDocumentOutput) GetRevisions() []*DocumentRevision {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
 // Request of ListDocuments.
 type ListDocumentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1462,7 +1564,7 @@ type ListDocumentsRequest struct {
 
 func (x *ListDocumentsRequest) Reset() {
 	*x = ListDocumentsRequest{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[14]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1576,7 @@ func (x *ListDocumentsRequest) String() string {
 func (*ListDocumentsRequest) ProtoMessage() {}
 
 func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[14]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1589,7 @@ func (x *ListDocumentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsRequest.ProtoReflect.Descriptor instead.
 func (*ListDocumentsRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{14}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListDocumentsRequest) GetRequestId() string {
@@ -1528,7 +1630,7 @@ type ListDocumentsResponse struct {
 
 func (x *ListDocumentsResponse) Reset() {
 	*x = ListDocumentsResponse{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[15]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1642,7 @@ func (x *ListDocumentsResponse) String() string {
 func (*ListDocumentsResponse) ProtoMessage() {}
 
 func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[15]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1655,7 @@ func (x *ListDocumentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsResponse.ProtoReflect.Descriptor instead.
 func (*ListDocumentsResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{15}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDocumentsResponse) GetRequestId() string {
@@ -1599,7 +1701,7 @@ type ListDocumentsInput struct {
 
 func (x *ListDocumentsInput) Reset() {
 	*x = ListDocumentsInput{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[16]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1713,7 @@ func (x *ListDocumentsInput) String() string {
 func (*ListDocumentsInput) ProtoMessage() {}
 
 func (x *ListDocumentsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[16]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1726,7 @@ func (x *ListDocumentsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsInput.ProtoReflect.Descriptor instead.
 func (*ListDocumentsInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{16}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListDocumentsInput) GetGroupId() string {
@@ -1661,7 +1763,7 @@ type ListDocumentsOutput struct {
 
 func (x *ListDocumentsOutput) Reset() {
 	*x = ListDocumentsOutput{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[17]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1775,7 @@ func (x *ListDocumentsOutput) String() string {
 func (*ListDocumentsOutput) ProtoMessage() {}
 
 func (x *ListDocumentsOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[17]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1788,7 @@ func (x *ListDocumentsOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDocumentsOutput.ProtoReflect.Descriptor instead.
 func (*ListDocumentsOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{17}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListDocumentsOutput) GetDocuments() []*Document {
@@ -1718,7 +1820,7 @@ type DeleteDocumentRequest struct {
 
 func (x *DeleteDocumentRequest) Reset() {
 	*x = DeleteDocumentRequest{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[18]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1832,7 @@ func (x *DeleteDocumentRequest) String() string {
 func (*DeleteDocumentRequest) ProtoMessage() {}
 
 func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[18]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1845,7 @@ func (x *DeleteDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{18}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteDocumentRequest) GetRequestId() string {
@@ -1784,7 +1886,7 @@ type DeleteDocumentResponse struct {
 
 func (x *DeleteDocumentResponse) Reset() {
 	*x = DeleteDocumentResponse{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[19]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +1898,7 @@ func (x *DeleteDocumentResponse) String() string {
 func (*DeleteDocumentResponse) ProtoMessage() {}
 
 func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[19]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +1911,7 @@ func (x *DeleteDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{19}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteDocumentResponse) GetRequestId() string {
@@ -1853,7 +1955,7 @@ type DeleteDocumentInput struct {
 
 func (x *DeleteDocumentInput) Reset() {
 	*x = DeleteDocumentInput{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[20]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +1967,7 @@ func (x *DeleteDocumentInput) String() string {
 func (*DeleteDocumentInput) ProtoMessage() {}
 
 func (x *DeleteDocumentInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[20]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +1980,7 @@ func (x *DeleteDocumentInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentInput.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteDocumentInput) GetGroupId() string {
@@ -1910,7 +2012,7 @@ type DeleteDocumentOutput struct {
 
 func (x *DeleteDocumentOutput) Reset() {
 	*x = DeleteDocumentOutput{}
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[21]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +2024,7 @@ func (x *DeleteDocumentOutput) String() string {
 func (*DeleteDocumentOutput) ProtoMessage() {}
 
 func (x *DeleteDocumentOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_documents_proto_msgTypes[21]
+	mi := &file_kgsvc_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +2037,7 @@ func (x *DeleteDocumentOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDocumentOutput.ProtoReflect.Descriptor instead.
 func (*DeleteDocumentOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_kgsvc_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteDocumentOutput) GetMessage() string {
@@ -2070,7 +2172,7 @@ const file_kgsvc_v1_documents_proto_rawDesc = "" +
 	"\x04more\x18\x05 \x01(\fR\x04more\x12\x12\n" +
 	"\x04last\x18\x06 \x01(\bR\x04lastB\r\n" +
 	"\v_request_idB\v\n" +
-	"\t_document\"\xf9\x01\n" +
+	"\t_document\"\xa6\x02\n" +
 	"\x17StreamDocumentsResponse\x12\x1d\n" +
 	"\n" +
 	"client_ref\x18\x01 \x01(\tR\tclientRef\x12\x1a\n" +
@@ -2079,7 +2181,8 @@ const file_kgsvc_v1_documents_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x04 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
 	"\bdocument\x18\x05 \x01(\v2\x17.kgsvc.v1.AddedDocumentR\bdocument\x12%\n" +
-	"\x05error\x18\x06 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xbb\x01\n" +
+	"\x05error\x18\x06 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\x12+\n" +
+	"\x11consistency_token\x18\a \x01(\tR\x10consistencyToken\"\xbb\x01\n" +
 	"\x12GetDocumentRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -2092,7 +2195,7 @@ const file_kgsvc_v1_documents_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
 	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.GetDocumentOutputR\x06output\x12%\n" +
-	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\xd8\x01\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"\x86\x02\n" +
 	"\x10GetDocumentInput\x12\x19\n" +
 	"\bgroup_id\x18\x01 \x01(\tR\agroupId\x12\x1f\n" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
@@ -2100,14 +2203,23 @@ const file_kgsvc_v1_documents_proto_rawDesc = "" +
 	"\x0einclude_chunks\x18\x03 \x01(\bR\rincludeChunks\x12 \n" +
 	"\tpage_size\x18\x04 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tH\x01R\tpageToken\x88\x01\x01B\f\n" +
+	"page_token\x18\x05 \x01(\tH\x01R\tpageToken\x88\x01\x01\x12\x1f\n" +
+	"\brevision\x18\x06 \x01(\x05H\x02R\brevision\x88\x01\x01B\f\n" +
 	"\n" +
 	"_page_sizeB\r\n" +
-	"\v_page_token\"\x9c\x01\n" +
+	"\v_page_tokenB\v\n" +
+	"\t_revision\"\xc8\x01\n" +
+	"\x10DocumentRevision\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x05R\brevision\x12A\n" +
+	"\x0ereference_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x129\n" +
+	"\n" +
+	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1a\n" +
+	"\breadable\x18\x04 \x01(\bR\breadable\"\xd6\x01\n" +
 	"\x11GetDocumentOutput\x12.\n" +
 	"\bdocument\x18\x01 \x01(\v2\x12.kgsvc.v1.DocumentR\bdocument\x12/\n" +
 	"\x06chunks\x18\x02 \x03(\v2\x17.kgsvc.v1.DocumentChunkR\x06chunks\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xbf\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x128\n" +
+	"\trevisions\x18\x04 \x03(\v2\x1a.kgsvc.v1.DocumentRevisionR\trevisions\"\xbf\x01\n" +
 	"\x14ListDocumentsRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -2180,7 +2292,7 @@ func file_kgsvc_v1_documents_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_documents_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_kgsvc_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_kgsvc_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_kgsvc_v1_documents_proto_goTypes = []any{
 	(DocumentArrival)(0),            // 0: kgsvc.v1.DocumentArrival
 	(DocumentState)(0),              // 1: kgsvc.v1.DocumentState
@@ -2197,59 +2309,63 @@ var file_kgsvc_v1_documents_proto_goTypes = []any{
 	(*GetDocumentRequest)(nil),      // 12: kgsvc.v1.GetDocumentRequest
 	(*GetDocumentResponse)(nil),     // 13: kgsvc.v1.GetDocumentResponse
 	(*GetDocumentInput)(nil),        // 14: kgsvc.v1.GetDocumentInput
-	(*GetDocumentOutput)(nil),       // 15: kgsvc.v1.GetDocumentOutput
-	(*ListDocumentsRequest)(nil),    // 16: kgsvc.v1.ListDocumentsRequest
-	(*ListDocumentsResponse)(nil),   // 17: kgsvc.v1.ListDocumentsResponse
-	(*ListDocumentsInput)(nil),      // 18: kgsvc.v1.ListDocumentsInput
-	(*ListDocumentsOutput)(nil),     // 19: kgsvc.v1.ListDocumentsOutput
-	(*DeleteDocumentRequest)(nil),   // 20: kgsvc.v1.DeleteDocumentRequest
-	(*DeleteDocumentResponse)(nil),  // 21: kgsvc.v1.DeleteDocumentResponse
-	(*DeleteDocumentInput)(nil),     // 22: kgsvc.v1.DeleteDocumentInput
-	(*DeleteDocumentOutput)(nil),    // 23: kgsvc.v1.DeleteDocumentOutput
-	(*timestamppb.Timestamp)(nil),   // 24: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),         // 25: google.protobuf.Struct
-	(Status)(0),                     // 26: kgsvc.v1.Status
-	(*Error)(nil),                   // 27: kgsvc.v1.Error
+	(*DocumentRevision)(nil),        // 15: kgsvc.v1.DocumentRevision
+	(*GetDocumentOutput)(nil),       // 16: kgsvc.v1.GetDocumentOutput
+	(*ListDocumentsRequest)(nil),    // 17: kgsvc.v1.ListDocumentsRequest
+	(*ListDocumentsResponse)(nil),   // 18: kgsvc.v1.ListDocumentsResponse
+	(*ListDocumentsInput)(nil),      // 19: kgsvc.v1.ListDocumentsInput
+	(*ListDocumentsOutput)(nil),     // 20: kgsvc.v1.ListDocumentsOutput
+	(*DeleteDocumentRequest)(nil),   // 21: kgsvc.v1.DeleteDocumentRequest
+	(*DeleteDocumentResponse)(nil),  // 22: kgsvc.v1.DeleteDocumentResponse
+	(*DeleteDocumentInput)(nil),     // 23: kgsvc.v1.DeleteDocumentInput
+	(*DeleteDocumentOutput)(nil),    // 24: kgsvc.v1.DeleteDocumentOutput
+	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),         // 26: google.protobuf.Struct
+	(Status)(0),                     // 27: kgsvc.v1.Status
+	(*Error)(nil),                   // 28: kgsvc.v1.Error
 }
 var file_kgsvc_v1_documents_proto_depIdxs = []int32{
-	24, // 0: kgsvc.v1.DocumentItem.reference_time:type_name -> google.protobuf.Timestamp
-	25, // 1: kgsvc.v1.DocumentItem.metadata:type_name -> google.protobuf.Struct
+	25, // 0: kgsvc.v1.DocumentItem.reference_time:type_name -> google.protobuf.Timestamp
+	26, // 1: kgsvc.v1.DocumentItem.metadata:type_name -> google.protobuf.Struct
 	0,  // 2: kgsvc.v1.AddedDocument.arrival:type_name -> kgsvc.v1.DocumentArrival
-	25, // 3: kgsvc.v1.Document.metadata:type_name -> google.protobuf.Struct
-	24, // 4: kgsvc.v1.Document.reference_time:type_name -> google.protobuf.Timestamp
-	24, // 5: kgsvc.v1.Document.created_at:type_name -> google.protobuf.Timestamp
-	24, // 6: kgsvc.v1.Document.updated_at:type_name -> google.protobuf.Timestamp
+	26, // 3: kgsvc.v1.Document.metadata:type_name -> google.protobuf.Struct
+	25, // 4: kgsvc.v1.Document.reference_time:type_name -> google.protobuf.Timestamp
+	25, // 5: kgsvc.v1.Document.created_at:type_name -> google.protobuf.Timestamp
+	25, // 6: kgsvc.v1.Document.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 7: kgsvc.v1.Document.state:type_name -> kgsvc.v1.DocumentState
 	8,  // 8: kgsvc.v1.AddDocumentsRequest.input:type_name -> kgsvc.v1.AddDocumentsInput
-	26, // 9: kgsvc.v1.AddDocumentsResponse.status:type_name -> kgsvc.v1.Status
+	27, // 9: kgsvc.v1.AddDocumentsResponse.status:type_name -> kgsvc.v1.Status
 	9,  // 10: kgsvc.v1.AddDocumentsResponse.output:type_name -> kgsvc.v1.AddDocumentsOutput
-	27, // 11: kgsvc.v1.AddDocumentsResponse.error:type_name -> kgsvc.v1.Error
+	28, // 11: kgsvc.v1.AddDocumentsResponse.error:type_name -> kgsvc.v1.Error
 	2,  // 12: kgsvc.v1.AddDocumentsInput.documents:type_name -> kgsvc.v1.DocumentItem
 	3,  // 13: kgsvc.v1.AddDocumentsOutput.documents:type_name -> kgsvc.v1.AddedDocument
 	2,  // 14: kgsvc.v1.StreamDocumentsRequest.document:type_name -> kgsvc.v1.DocumentItem
-	26, // 15: kgsvc.v1.StreamDocumentsResponse.status:type_name -> kgsvc.v1.Status
+	27, // 15: kgsvc.v1.StreamDocumentsResponse.status:type_name -> kgsvc.v1.Status
 	3,  // 16: kgsvc.v1.StreamDocumentsResponse.document:type_name -> kgsvc.v1.AddedDocument
-	27, // 17: kgsvc.v1.StreamDocumentsResponse.error:type_name -> kgsvc.v1.Error
+	28, // 17: kgsvc.v1.StreamDocumentsResponse.error:type_name -> kgsvc.v1.Error
 	14, // 18: kgsvc.v1.GetDocumentRequest.input:type_name -> kgsvc.v1.GetDocumentInput
-	26, // 19: kgsvc.v1.GetDocumentResponse.status:type_name -> kgsvc.v1.Status
-	15, // 20: kgsvc.v1.GetDocumentResponse.output:type_name -> kgsvc.v1.GetDocumentOutput
-	27, // 21: kgsvc.v1.GetDocumentResponse.error:type_name -> kgsvc.v1.Error
-	4,  // 22: kgsvc.v1.GetDocumentOutput.document:type_name -> kgsvc.v1.Document
-	5,  // 23: kgsvc.v1.GetDocumentOutput.chunks:type_name -> kgsvc.v1.DocumentChunk
-	18, // 24: kgsvc.v1.ListDocumentsRequest.input:type_name -> kgsvc.v1.ListDocumentsInput
-	26, // 25: kgsvc.v1.ListDocumentsResponse.status:type_name -> kgsvc.v1.Status
-	19, // 26: kgsvc.v1.ListDocumentsResponse.output:type_name -> kgsvc.v1.ListDocumentsOutput
-	27, // 27: kgsvc.v1.ListDocumentsResponse.error:type_name -> kgsvc.v1.Error
-	4,  // 28: kgsvc.v1.ListDocumentsOutput.documents:type_name -> kgsvc.v1.Document
-	22, // 29: kgsvc.v1.DeleteDocumentRequest.input:type_name -> kgsvc.v1.DeleteDocumentInput
-	26, // 30: kgsvc.v1.DeleteDocumentResponse.status:type_name -> kgsvc.v1.Status
-	23, // 31: kgsvc.v1.DeleteDocumentResponse.output:type_name -> kgsvc.v1.DeleteDocumentOutput
-	27, // 32: kgsvc.v1.DeleteDocumentResponse.error:type_name -> kgsvc.v1.Error
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	27, // 19: kgsvc.v1.GetDocumentResponse.status:type_name -> kgsvc.v1.Status
+	16, // 20: kgsvc.v1.GetDocumentResponse.output:type_name -> kgsvc.v1.GetDocumentOutput
+	28, // 21: kgsvc.v1.GetDocumentResponse.error:type_name -> kgsvc.v1.Error
+	25, // 22: kgsvc.v1.DocumentRevision.reference_time:type_name -> google.protobuf.Timestamp
+	25, // 23: kgsvc.v1.DocumentRevision.created_at:type_name -> google.protobuf.Timestamp
+	4,  // 24: kgsvc.v1.GetDocumentOutput.document:type_name -> kgsvc.v1.Document
+	5,  // 25: kgsvc.v1.GetDocumentOutput.chunks:type_name -> kgsvc.v1.DocumentChunk
+	15, // 26: kgsvc.v1.GetDocumentOutput.revisions:type_name -> kgsvc.v1.DocumentRevision
+	19, // 27: kgsvc.v1.ListDocumentsRequest.input:type_name -> kgsvc.v1.ListDocumentsInput
+	27, // 28: kgsvc.v1.ListDocumentsResponse.status:type_name -> kgsvc.v1.Status
+	20, // 29: kgsvc.v1.ListDocumentsResponse.output:type_name -> kgsvc.v1.ListDocumentsOutput
+	28, // 30: kgsvc.v1.ListDocumentsResponse.error:type_name -> kgsvc.v1.Error
+	4,  // 31: kgsvc.v1.ListDocumentsOutput.documents:type_name -> kgsvc.v1.Document
+	23, // 32: kgsvc.v1.DeleteDocumentRequest.input:type_name -> kgsvc.v1.DeleteDocumentInput
+	27, // 33: kgsvc.v1.DeleteDocumentResponse.status:type_name -> kgsvc.v1.Status
+	24, // 34: kgsvc.v1.DeleteDocumentResponse.output:type_name -> kgsvc.v1.DeleteDocumentOutput
+	28, // 35: kgsvc.v1.DeleteDocumentResponse.error:type_name -> kgsvc.v1.Error
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_documents_proto_init() }
@@ -2268,16 +2384,16 @@ func file_kgsvc_v1_documents_proto_init() {
 	file_kgsvc_v1_documents_proto_msgTypes[8].OneofWrappers = []any{}
 	file_kgsvc_v1_documents_proto_msgTypes[10].OneofWrappers = []any{}
 	file_kgsvc_v1_documents_proto_msgTypes[12].OneofWrappers = []any{}
-	file_kgsvc_v1_documents_proto_msgTypes[14].OneofWrappers = []any{}
-	file_kgsvc_v1_documents_proto_msgTypes[16].OneofWrappers = []any{}
-	file_kgsvc_v1_documents_proto_msgTypes[18].OneofWrappers = []any{}
+	file_kgsvc_v1_documents_proto_msgTypes[15].OneofWrappers = []any{}
+	file_kgsvc_v1_documents_proto_msgTypes[17].OneofWrappers = []any{}
+	file_kgsvc_v1_documents_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_documents_proto_rawDesc), len(file_kgsvc_v1_documents_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -910,9 +910,12 @@ type StreamEpisodesResponse struct {
 	// Set when the status is ERROR or PARKED. Always in band.
 	Error *Error `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	// The request_id sent with the item, or the generated one.
-	RequestId     string `protobuf:"bytes,9,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RequestId string `protobuf:"bytes,9,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Sent with a later call, as metadata `kgsvc-consistency-token`, it makes that call see the item wherever it is read;
+	// empty where the store is one copy.
+	ConsistencyToken string `protobuf:"bytes,10,opt,name=consistency_token,json=consistencyToken,proto3" json:"consistency_token,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *StreamEpisodesResponse) Reset() {
@@ -1004,6 +1007,13 @@ func (x *StreamEpisodesResponse) GetError() *Error {
 func (x *StreamEpisodesResponse) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *StreamEpisodesResponse) GetConsistencyToken() string {
+	if x != nil {
+		return x.ConsistencyToken
 	}
 	return ""
 }
@@ -1384,7 +1394,10 @@ type WatchReceiptOutput struct {
 	// In the first message all items, afterwards those that changed.
 	Items []*ReceiptItem `protobuf:"bytes,3,rep,name=items,proto3" json:"items,omitempty"`
 	// Whether every item is in a terminal state; true in the last message only.
-	Done          bool `protobuf:"varint,4,opt,name=done,proto3" json:"done,omitempty"`
+	Done bool `protobuf:"varint,4,opt,name=done,proto3" json:"done,omitempty"`
+	// Why the unfinished items are not worked on: "group_paused", "read_only" or "model_off"; empty: nothing holds them
+	// back. A message without items tells that this changed.
+	WaitReason    string `protobuf:"bytes,5,opt,name=wait_reason,json=waitReason,proto3" json:"wait_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1445,6 +1458,13 @@ func (x *WatchReceiptOutput) GetDone() bool {
 		return x.Done
 	}
 	return false
+}
+
+func (x *WatchReceiptOutput) GetWaitReason() string {
+	if x != nil {
+		return x.WaitReason
+	}
+	return ""
 }
 
 // Request of ListItems.
@@ -1664,6 +1684,9 @@ type ListItemsOutput struct {
 	Items []*ListedItem `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
 	// Token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Why the unfinished items of this page are not worked on: "group_paused", "read_only" or "model_off"; empty: nothing
+	// holds them back.
+	WaitReason    string `protobuf:"bytes,3,opt,name=wait_reason,json=waitReason,proto3" json:"wait_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1708,6 +1731,13 @@ func (x *ListItemsOutput) GetItems() []*ListedItem {
 func (x *ListItemsOutput) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListItemsOutput) GetWaitReason() string {
+	if x != nil {
+		return x.WaitReason
 	}
 	return ""
 }
@@ -2049,7 +2079,7 @@ const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"\aepisode\x18\x04 \x01(\v2\x15.kgsvc.v1.EpisodeItemH\x00R\aepisode\x12-\n" +
 	"\amessage\x18\x05 \x01(\v2\x11.kgsvc.v1.MessageH\x00R\amessageB\x06\n" +
 	"\x04itemB\r\n" +
-	"\v_request_id\"\xbf\x02\n" +
+	"\v_request_id\"\xec\x02\n" +
 	"\x16StreamEpisodesResponse\x12\x1d\n" +
 	"\n" +
 	"client_ref\x18\x01 \x01(\tR\tclientRef\x12\x1a\n" +
@@ -2062,7 +2092,9 @@ const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"receipt_id\x18\a \x01(\tR\treceiptId\x12%\n" +
 	"\x05error\x18\b \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\t \x01(\tR\trequestId\"\xb9\x01\n" +
+	"request_id\x18\t \x01(\tR\trequestId\x12+\n" +
+	"\x11consistency_token\x18\n" +
+	" \x01(\tR\x10consistencyToken\"\xb9\x01\n" +
 	"\x11GetReceiptRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -2094,13 +2126,15 @@ const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"2\n" +
 	"\x11WatchReceiptInput\x12\x1d\n" +
 	"\n" +
-	"receipt_id\x18\x01 \x01(\tR\treceiptId\"\x8f\x01\n" +
+	"receipt_id\x18\x01 \x01(\tR\treceiptId\"\xb0\x01\n" +
 	"\x12WatchReceiptOutput\x12\x1d\n" +
 	"\n" +
 	"receipt_id\x18\x01 \x01(\tR\treceiptId\x12\x19\n" +
 	"\bgroup_id\x18\x02 \x01(\tR\agroupId\x12+\n" +
 	"\x05items\x18\x03 \x03(\v2\x15.kgsvc.v1.ReceiptItemR\x05items\x12\x12\n" +
-	"\x04done\x18\x04 \x01(\bR\x04done\"\xb7\x01\n" +
+	"\x04done\x18\x04 \x01(\bR\x04done\x12\x1f\n" +
+	"\vwait_reason\x18\x05 \x01(\tR\n" +
+	"waitReason\"\xb7\x01\n" +
 	"\x10ListItemsRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -2122,10 +2156,12 @@ const file_kgsvc_v1_ingestion_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tH\x01R\tpageToken\x88\x01\x01B\f\n" +
 	"\n" +
 	"_page_sizeB\r\n" +
-	"\v_page_token\"e\n" +
+	"\v_page_token\"\x86\x01\n" +
 	"\x0fListItemsOutput\x12*\n" +
 	"\x05items\x18\x01 \x03(\v2\x14.kgsvc.v1.ListedItemR\x05items\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb9\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1f\n" +
+	"\vwait_reason\x18\x03 \x01(\tR\n" +
+	"waitReason\"\xb9\x01\n" +
 	"\x11RetryItemsRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +

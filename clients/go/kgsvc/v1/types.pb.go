@@ -1704,7 +1704,10 @@ type Receipt struct {
 	// Whether every item is in a terminal state.
 	Done bool `protobuf:"varint,6,opt,name=done,proto3" json:"done,omitempty"`
 	// Model calls and tokens spent on its items so far; absent: none.
-	Usage         *ModelUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *ModelUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Why its unfinished items are not worked on: "group_paused", "read_only" or "model_off"; empty: nothing holds them
+	// back.
+	WaitReason    string `protobuf:"bytes,8,opt,name=wait_reason,json=waitReason,proto3" json:"wait_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1786,6 +1789,13 @@ func (x *Receipt) GetUsage() *ModelUsage {
 		return x.Usage
 	}
 	return nil
+}
+
+func (x *Receipt) GetWaitReason() string {
+	if x != nil {
+		return x.WaitReason
+	}
+	return ""
 }
 
 // One item as listings show it.
@@ -2184,7 +2194,7 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\n" +
 	"StateCount\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.kgsvc.v1.ItemStateR\x05state\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05count\"\x99\x02\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"\xba\x02\n" +
 	"\aReceipt\x12\x1d\n" +
 	"\n" +
 	"receipt_id\x18\x01 \x01(\tR\treceiptId\x12\x19\n" +
@@ -2194,7 +2204,9 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\x05items\x18\x04 \x03(\v2\x15.kgsvc.v1.ReceiptItemR\x05items\x12,\n" +
 	"\x06counts\x18\x05 \x03(\v2\x14.kgsvc.v1.StateCountR\x06counts\x12\x12\n" +
 	"\x04done\x18\x06 \x01(\bR\x04done\x12*\n" +
-	"\x05usage\x18\a \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\"\xfb\x02\n" +
+	"\x05usage\x18\a \x01(\v2\x14.kgsvc.v1.ModelUsageR\x05usage\x12\x1f\n" +
+	"\vwait_reason\x18\b \x01(\tR\n" +
+	"waitReason\"\xfb\x02\n" +
 	"\n" +
 	"ListedItem\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x19\n" +

@@ -23,6 +23,30 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _MergeKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MergeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MergeKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    MERGE_KIND_UNSPECIFIED: _MergeKind.ValueType  # 0
+    """Not used."""
+    MERGE_KIND_MERGE: _MergeKind.ValueType  # 1
+    """One went into the other. UndoMerge takes it back."""
+    MERGE_KIND_SPLIT: _MergeKind.ValueType  # 2
+    """One was taken out of the other. UndoSplit takes it back."""
+
+class MergeKind(_MergeKind, metaclass=_MergeKindEnumTypeWrapper):
+    """What was done to two entities."""
+
+MERGE_KIND_UNSPECIFIED: MergeKind.ValueType  # 0
+"""Not used."""
+MERGE_KIND_MERGE: MergeKind.ValueType  # 1
+"""One went into the other. UndoMerge takes it back."""
+MERGE_KIND_SPLIT: MergeKind.ValueType  # 2
+"""One was taken out of the other. UndoSplit takes it back."""
+Global___MergeKind: _TypeAlias = MergeKind  # noqa: Y015
+
 class _BuildState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -161,6 +185,7 @@ class HealthcheckOutput(_message.Message):
     STORE_FIELD_NUMBER: _builtins.int
     EXTRACTOR_FIELD_NUMBER: _builtins.int
     EMBEDDER_FIELD_NUMBER: _builtins.int
+    MODES_FIELD_NUMBER: _builtins.int
     status: _builtins.str
     """"healthy"."""
     contract_revision: _builtins.int
@@ -173,6 +198,10 @@ class HealthcheckOutput(_message.Message):
     """The extractor in use."""
     embedder: _builtins.str
     """The embedder in use; empty when there is none and search is by keyword alone."""
+    @_builtins.property
+    def modes(self) -> Global___ServiceModes:
+        """Which modes are on, as this process knows it."""
+
     def __init__(
         self,
         *,
@@ -182,10 +211,11 @@ class HealthcheckOutput(_message.Message):
         store: _builtins.str = ...,
         extractor: _builtins.str = ...,
         embedder: _builtins.str = ...,
+        modes: Global___ServiceModes | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["modes", b"modes"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract_revision", b"contract_revision", "embedder", b"embedder", "extractor", b"extractor", "status", b"status", "store", b"store", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract_revision", b"contract_revision", "embedder", b"embedder", "extractor", b"extractor", "modes", b"modes", "status", b"status", "store", b"store", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1935,6 +1965,219 @@ class UndoSplitOutput(_message.Message):
 Global___UndoSplitOutput: _TypeAlias = UndoSplitOutput  # noqa: Y015
 
 @_typing.final
+class Merge(_message.Message):
+    """A merge or a split that was not undone."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MERGE_ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    KEPT_UUID_FIELD_NUMBER: _builtins.int
+    KEPT_NAME_FIELD_NUMBER: _builtins.int
+    MERGED_UUID_FIELD_NUMBER: _builtins.int
+    MERGED_NAME_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    EPISODE_UUID_FIELD_NUMBER: _builtins.int
+    OBSTACLE_FIELD_NUMBER: _builtins.int
+    merge_id: _builtins.str
+    """The id to give to UndoMerge, or to UndoSplit."""
+    kind: Global___MergeKind.ValueType
+    """Which of the two it is."""
+    kept_uuid: _builtins.str
+    """The entity that stayed."""
+    kept_name: _builtins.str
+    """Its present name; empty if it is gone."""
+    merged_uuid: _builtins.str
+    """The entity that went into it, or that was taken out of it."""
+    merged_name: _builtins.str
+    """Of a merge its name when it went, of a split its present one; empty if it is no longer known."""
+    episode_uuid: _builtins.str
+    """The episode that showed the two to be one; absent: a caller asked for it."""
+    obstacle: _builtins.str
+    """Why it can no longer be undone; absent: it can."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was done."""
+
+    def __init__(
+        self,
+        *,
+        merge_id: _builtins.str = ...,
+        kind: Global___MergeKind.ValueType = ...,
+        kept_uuid: _builtins.str = ...,
+        kept_name: _builtins.str = ...,
+        merged_uuid: _builtins.str = ...,
+        merged_name: _builtins.str = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        episode_uuid: _builtins.str | None = ...,
+        obstacle: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_episode_uuid", b"_episode_uuid", "_obstacle", b"_obstacle", "created_at", b"created_at", "episode_uuid", b"episode_uuid", "obstacle", b"obstacle"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_episode_uuid", b"_episode_uuid", "_obstacle", b"_obstacle", "created_at", b"created_at", "episode_uuid", b"episode_uuid", "kept_name", b"kept_name", "kept_uuid", b"kept_uuid", "kind", b"kind", "merge_id", b"merge_id", "merged_name", b"merged_name", "merged_uuid", b"merged_uuid", "obstacle", b"obstacle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__episode_uuid: _TypeAlias = _typing.Literal["episode_uuid"]  # noqa: Y015
+    _WhichOneofArgType__episode_uuid: _TypeAlias = _typing.Literal["_episode_uuid", b"_episode_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__obstacle: _TypeAlias = _typing.Literal["obstacle"]  # noqa: Y015
+    _WhichOneofArgType__obstacle: _TypeAlias = _typing.Literal["_obstacle", b"_obstacle"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__episode_uuid) -> _WhichOneofReturnType__episode_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__obstacle) -> _WhichOneofReturnType__obstacle | None: ...
+
+Global___Merge: _TypeAlias = Merge  # noqa: Y015
+
+@_typing.final
+class ListMergesRequest(_message.Message):
+    """Request of ListMerges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___ListMergesInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___ListMergesInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___ListMergesRequest: _TypeAlias = ListMergesRequest  # noqa: Y015
+
+@_typing.final
+class ListMergesResponse(_message.Message):
+    """Response of ListMerges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___ListMergesOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___ListMergesOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMergesResponse: _TypeAlias = ListMergesResponse  # noqa: Y015
+
+@_typing.final
+class ListMergesInput(_message.Message):
+    """Input of ListMerges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    UUID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant; required; at most 128 characters."""
+    uuid: _builtins.str
+    """An entity on either side; absent: all merges and splits of the group."""
+    page_size: _builtins.int
+    """Merges in a page, 1 to 1,000; default 100. A page may have fewer where much is kept to undo them."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; absent for the first page."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str = ...,
+        uuid: _builtins.str | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "_page_token", b"_page_token", "_uuid", b"_uuid", "page_size", b"page_size", "page_token", b"page_token", "uuid", b"uuid"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "_page_token", b"_page_token", "_uuid", b"_uuid", "group_id", b"group_id", "page_size", b"page_size", "page_token", b"page_token", "uuid", b"uuid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    _WhichOneofReturnType__page_token: _TypeAlias = _typing.Literal["page_token"]  # noqa: Y015
+    _WhichOneofArgType__page_token: _TypeAlias = _typing.Literal["_page_token", b"_page_token"]  # noqa: Y015
+    _WhichOneofReturnType__uuid: _TypeAlias = _typing.Literal["uuid"]  # noqa: Y015
+    _WhichOneofArgType__uuid: _TypeAlias = _typing.Literal["_uuid", b"_uuid"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_token) -> _WhichOneofReturnType__page_token | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__uuid) -> _WhichOneofReturnType__uuid | None: ...
+
+Global___ListMergesInput: _TypeAlias = ListMergesInput  # noqa: Y015
+
+@_typing.final
+class ListMergesOutput(_message.Message):
+    """Output of ListMerges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MERGES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page; empty on the last page."""
+    @_builtins.property
+    def merges(self) -> _containers.RepeatedCompositeFieldContainer[Global___Merge]:
+        """The merges and splits, the latest first."""
+
+    def __init__(
+        self,
+        *,
+        merges: _abc.Iterable[Global___Merge] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["merges", b"merges", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMergesOutput: _TypeAlias = ListMergesOutput  # noqa: Y015
+
+@_typing.final
 class BuildCommunitiesRequest(_message.Message):
     """Request of BuildCommunities."""
 
@@ -2502,7 +2745,7 @@ class ListGroupsOutput(_message.Message):
     """Token of the next page; empty on the last page."""
     @_builtins.property
     def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupSummary]:
-        """The groups with content or an ontology, by group_id."""
+        """The groups with content or an ontology and those that are paused, by group_id."""
 
     def __init__(
         self,
@@ -2529,6 +2772,11 @@ class GroupSummary(_message.Message):
     ENTITIES_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
     CHANGED_AT_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    PARKED_FIELD_NUMBER: _builtins.int
+    SPACE_FIELD_NUMBER: _builtins.int
+    REEMBEDDING_FIELD_NUMBER: _builtins.int
+    PAUSED_SINCE_FIELD_NUMBER: _builtins.int
     group_id: _builtins.str
     """The tenant."""
     episodes: _builtins.int
@@ -2537,9 +2785,23 @@ class GroupSummary(_message.Message):
     """Entities."""
     facts: _builtins.int
     """Facts, former ones too."""
+    waiting: _builtins.int
+    """Items that are on their way into the graph."""
+    parked: _builtins.int
+    """Items that are parked: ListItems tells why, RetryItems starts them again."""
+    space: _builtins.str
+    """Whose vectors its searches compare: embedder, model and number of dimensions; empty: it has none yet."""
     @_builtins.property
     def changed_at(self) -> _timestamp_pb2.Timestamp:
         """When its graph last changed; absent: nothing is in the graph yet."""
+
+    @_builtins.property
+    def reembedding(self) -> Global___Reembedding:
+        """Set while the group is embedded anew because the embedder is another one."""
+
+    @_builtins.property
+    def paused_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when the group is paused: items are accepted and wait, until SetModes resumes it. Absent: it is not."""
 
     def __init__(
         self,
@@ -2549,13 +2811,261 @@ class GroupSummary(_message.Message):
         entities: _builtins.int = ...,
         facts: _builtins.int = ...,
         changed_at: _timestamp_pb2.Timestamp | None = ...,
+        waiting: _builtins.int = ...,
+        parked: _builtins.int = ...,
+        space: _builtins.str = ...,
+        reembedding: Global___Reembedding | None = ...,
+        paused_since: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_changed_at", b"_changed_at", "changed_at", b"changed_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_changed_at", b"_changed_at", "_paused_since", b"_paused_since", "_reembedding", b"_reembedding", "changed_at", b"changed_at", "paused_since", b"paused_since", "reembedding", b"reembedding"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_changed_at", b"_changed_at", "changed_at", b"changed_at", "entities", b"entities", "episodes", b"episodes", "facts", b"facts", "group_id", b"group_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_changed_at", b"_changed_at", "_paused_since", b"_paused_since", "_reembedding", b"_reembedding", "changed_at", b"changed_at", "entities", b"entities", "episodes", b"episodes", "facts", b"facts", "group_id", b"group_id", "parked", b"parked", "paused_since", b"paused_since", "reembedding", b"reembedding", "space", b"space", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__changed_at: _TypeAlias = _typing.Literal["changed_at"]  # noqa: Y015
     _WhichOneofArgType__changed_at: _TypeAlias = _typing.Literal["_changed_at", b"_changed_at"]  # noqa: Y015
+    _WhichOneofReturnType__paused_since: _TypeAlias = _typing.Literal["paused_since"]  # noqa: Y015
+    _WhichOneofArgType__paused_since: _TypeAlias = _typing.Literal["_paused_since", b"_paused_since"]  # noqa: Y015
+    _WhichOneofReturnType__reembedding: _TypeAlias = _typing.Literal["reembedding"]  # noqa: Y015
+    _WhichOneofArgType__reembedding: _TypeAlias = _typing.Literal["_reembedding", b"_reembedding"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__changed_at) -> _WhichOneofReturnType__changed_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__paused_since) -> _WhichOneofReturnType__paused_since | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reembedding) -> _WhichOneofReturnType__reembedding | None: ...
 
 Global___GroupSummary: _TypeAlias = GroupSummary  # noqa: Y015
+
+@_typing.final
+class Reembedding(_message.Message):
+    """How far a group is on its way to another embedder. Until all of it has vectors of that one, `space` stays."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SPACE_FIELD_NUMBER: _builtins.int
+    EMBEDDED_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    space: _builtins.str
+    """Whose vectors its searches will compare."""
+    embedded: _builtins.int
+    """Entities, facts, episodes and communities that have got vectors by it."""
+    share: _builtins.float
+    """Share of the group that was looked through, 0 to 1."""
+    def __init__(
+        self,
+        *,
+        space: _builtins.str = ...,
+        embedded: _builtins.int = ...,
+        share: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedded", b"embedded", "share", b"share", "space", b"space"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Reembedding: _TypeAlias = Reembedding  # noqa: Y015
+
+@_typing.final
+class SetModesRequest(_message.Message):
+    """Request of SetModes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Names the call in logs and in the response; generated when absent; at most 128 characters."""
+    idempotency_key: _builtins.str
+    """Has no effect on this operation."""
+    @_builtins.property
+    def input(self) -> Global___SetModesInput:
+        """What to do; required."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str | None = ...,
+        idempotency_key: _builtins.str | None = ...,
+        input: Global___SetModesInput | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key", "_request_id", b"_request_id", "idempotency_key", b"idempotency_key", "input", b"input", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idempotency_key: _TypeAlias = _typing.Literal["idempotency_key"]  # noqa: Y015
+    _WhichOneofArgType__idempotency_key: _TypeAlias = _typing.Literal["_idempotency_key", b"_idempotency_key"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idempotency_key) -> _WhichOneofReturnType__idempotency_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+
+Global___SetModesRequest: _TypeAlias = SetModesRequest  # noqa: Y015
+
+@_typing.final
+class SetModesResponse(_message.Message):
+    """Response of SetModes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The caller's request_id, or the generated one."""
+    status: _envelope_pb2.Status.ValueType
+    """The outcome."""
+    @_builtins.property
+    def output(self) -> Global___SetModesOutput:
+        """Set unless the status is ERROR."""
+
+    @_builtins.property
+    def error(self) -> _envelope_pb2.Error:
+        """Set when the status is ERROR."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        status: _envelope_pb2.Status.ValueType = ...,
+        output: Global___SetModesOutput | None = ...,
+        error: _envelope_pb2.Error | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "request_id", b"request_id", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetModesResponse: _TypeAlias = SetModesResponse  # noqa: Y015
+
+@_typing.final
+class SetModesInput(_message.Message):
+    """Input of SetModes: `paused` with a `group_id`, or modes of the service; INVALID_ARGUMENT for both and for neither.
+    Modes stay until they are switched off, also over restarts, and one that is on already stays on as it is. Other
+    processes follow within a second.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    READ_ONLY_FIELD_NUMBER: _builtins.int
+    MODEL_OFF_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.str
+    """The tenant that is paused or resumed, also one to which nothing was sent yet; at most 128 characters. Needs the
+    right `admin` in it.
+    """
+    paused: _builtins.bool
+    """True: items of the group are accepted and wait; what is being worked on is finished. Deleting and reading go on,
+    and DeleteGroup ends the pause. False: they are worked on again. Required with a `group_id`.
+    """
+    read_only: _builtins.bool
+    """Of the whole service, as is `model_off`; both need the right `admin` in every group. True: writes are refused with
+    READ_ONLY, but for the operations that delete, and no work on accepted items is begun. Absent: unchanged.
+    """
+    model_off: _builtins.bool
+    """True: no model server is called. Items that need one wait, without an attempt; searches go by keywords where the
+    embedder is on a server. Absent: unchanged.
+    """
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.str | None = ...,
+        paused: _builtins.bool | None = ...,
+        read_only: _builtins.bool | None = ...,
+        model_off: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_group_id", b"_group_id", "_model_off", b"_model_off", "_paused", b"_paused", "_read_only", b"_read_only", "group_id", b"group_id", "model_off", b"model_off", "paused", b"paused", "read_only", b"read_only"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_group_id", b"_group_id", "_model_off", b"_model_off", "_paused", b"_paused", "_read_only", b"_read_only", "group_id", b"group_id", "model_off", b"model_off", "paused", b"paused", "read_only", b"read_only"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__group_id: _TypeAlias = _typing.Literal["group_id"]  # noqa: Y015
+    _WhichOneofArgType__group_id: _TypeAlias = _typing.Literal["_group_id", b"_group_id"]  # noqa: Y015
+    _WhichOneofReturnType__model_off: _TypeAlias = _typing.Literal["model_off"]  # noqa: Y015
+    _WhichOneofArgType__model_off: _TypeAlias = _typing.Literal["_model_off", b"_model_off"]  # noqa: Y015
+    _WhichOneofReturnType__paused: _TypeAlias = _typing.Literal["paused"]  # noqa: Y015
+    _WhichOneofArgType__paused: _TypeAlias = _typing.Literal["_paused", b"_paused"]  # noqa: Y015
+    _WhichOneofReturnType__read_only: _TypeAlias = _typing.Literal["read_only"]  # noqa: Y015
+    _WhichOneofArgType__read_only: _TypeAlias = _typing.Literal["_read_only", b"_read_only"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__group_id) -> _WhichOneofReturnType__group_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__model_off) -> _WhichOneofReturnType__model_off | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__paused) -> _WhichOneofReturnType__paused | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__read_only) -> _WhichOneofReturnType__read_only | None: ...
+
+Global___SetModesInput: _TypeAlias = SetModesInput  # noqa: Y015
+
+@_typing.final
+class SetModesOutput(_message.Message):
+    """Output of SetModes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODES_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def modes(self) -> Global___ServiceModes:
+        """The modes of the service after that."""
+
+    @_builtins.property
+    def group(self) -> Global___GroupSummary:
+        """With a `group_id`: the group after that."""
+
+    def __init__(
+        self,
+        *,
+        modes: Global___ServiceModes | None = ...,
+        group: Global___GroupSummary | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "modes", b"modes"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "modes", b"modes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetModesOutput: _TypeAlias = SetModesOutput  # noqa: Y015
+
+@_typing.final
+class ServiceModes(_message.Message):
+    """Which modes of the service are on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    READ_ONLY_SINCE_FIELD_NUMBER: _builtins.int
+    MODEL_OFF_SINCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def read_only_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when writes are refused; absent: they are taken."""
+
+    @_builtins.property
+    def model_off_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when no model server is called; absent: they are called."""
+
+    def __init__(
+        self,
+        *,
+        read_only_since: _timestamp_pb2.Timestamp | None = ...,
+        model_off_since: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_model_off_since", b"_model_off_since", "_read_only_since", b"_read_only_since", "model_off_since", b"model_off_since", "read_only_since", b"read_only_since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_model_off_since", b"_model_off_since", "_read_only_since", b"_read_only_since", "model_off_since", b"model_off_since", "read_only_since", b"read_only_since"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__model_off_since: _TypeAlias = _typing.Literal["model_off_since"]  # noqa: Y015
+    _WhichOneofArgType__model_off_since: _TypeAlias = _typing.Literal["_model_off_since", b"_model_off_since"]  # noqa: Y015
+    _WhichOneofReturnType__read_only_since: _TypeAlias = _typing.Literal["read_only_since"]  # noqa: Y015
+    _WhichOneofArgType__read_only_since: _TypeAlias = _typing.Literal["_read_only_since", b"_read_only_since"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__model_off_since) -> _WhichOneofReturnType__model_off_since | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__read_only_since) -> _WhichOneofReturnType__read_only_since | None: ...
+
+Global___ServiceModes: _TypeAlias = ServiceModes  # noqa: Y015

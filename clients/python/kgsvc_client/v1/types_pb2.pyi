@@ -971,12 +971,17 @@ class Receipt(_message.Message):
     COUNTS_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
+    WAIT_REASON_FIELD_NUMBER: _builtins.int
     receipt_id: _builtins.str
     """The id to give to GetReceipt and WatchReceipt."""
     group_id: _builtins.str
     """The tenant it belongs to."""
     done: _builtins.bool
     """Whether every item is in a terminal state."""
+    wait_reason: _builtins.str
+    """Why its unfinished items are not worked on: "group_paused", "read_only" or "model_off"; empty: nothing holds them
+    back.
+    """
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When the call was accepted."""
@@ -1003,10 +1008,11 @@ class Receipt(_message.Message):
         counts: _abc.Iterable[Global___StateCount] | None = ...,
         done: _builtins.bool = ...,
         usage: Global___ModelUsage | None = ...,
+        wait_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "created_at", b"created_at", "done", b"done", "group_id", b"group_id", "items", b"items", "receipt_id", b"receipt_id", "usage", b"usage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "created_at", b"created_at", "done", b"done", "group_id", b"group_id", "items", b"items", "receipt_id", b"receipt_id", "usage", b"usage", "wait_reason", b"wait_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file kgsvc/v1/documents.proto.
  */
 export const file_kgsvc_v1_documents: GenFile = /*@__PURE__*/
-  fileDesc("ChhrZ3N2Yy92MS9kb2N1bWVudHMucHJvdG8SCGtnc3ZjLnYxIoEDCgxEb2N1bWVudEl0ZW0SGAoLZG9jdW1lbnRfaWQYASABKAlIAYgBARISCgV0aXRsZRgCIAEoCUgCiAEBEhcKCnNvdXJjZV91cmwYAyABKAlIA4gBARITCgZhdXRob3IYBCABKAlIBIgBARIRCgRwYXRoGAUgASgJSAWIAQESMgoOcmVmZXJlbmNlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCG1ldGFkYXRhGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIOCgR0ZXh0GAggASgJSAASDgoEZGF0YRgJIAEoDEgAEhcKCm1lZGlhX3R5cGUYCiABKAlIBogBARITCgtwYWdlX3N0YXJ0cxgLIAMoA0IJCgdjb250ZW50Qg4KDF9kb2N1bWVudF9pZEIICgZfdGl0bGVCDQoLX3NvdXJjZV91cmxCCQoHX2F1dGhvckIHCgVfcGF0aEINCgtfbWVkaWFfdHlwZSKbAQoNQWRkZWREb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBRIqCgdhcnJpdmFsGAMgASgOMhkua2dzdmMudjEuRG9jdW1lbnRBcnJpdmFsEg4KBmNodW5rcxgEIAEoBRISCgpuZXdfY2h1bmtzGAUgASgFEhMKC3JlY2VpcHRfaWRzGAYgAygJIpAECghEb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRISCgV0aXRsZRgDIAEoCUgAiAEBEhcKCnNvdXJjZV91cmwYBCABKAlIAYgBARITCgZhdXRob3IYBSABKAlIAogBARIpCghtZXRhZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcmV2aXNpb24YByABKAUSMgoOcmVmZXJlbmNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBXN0YXRlGAsgASgOMhcua2dzdmMudjEuRG9jdW1lbnRTdGF0ZRITCgZyZWFzb24YDCABKAlIA4gBARINCgVjaGFycxgNIAEoAxIOCgZjaHVua3MYDiABKAUSFwoPY2h1bmtzX2luX2dyYXBoGA8gASgFEhUKDWNodW5rc19wYXJrZWQYECABKAUSDwoHc2V0dGxlZBgRIAEoCEIICgZfdGl0bGVCDQoLX3NvdXJjZV91cmxCCQoHX2F1dGhvckIJCgdfcmVhc29uIvUBCg1Eb2N1bWVudENodW5rEhAKCGNodW5rX2lkGAEgASgJEhMKC2Z1bGxfZG9jX2lkGAIgASgJEhkKEWNodW5rX29yZGVyX2luZGV4GAMgASgFEg4KBnRva2VucxgEIAEoBRIPCgdjb250ZW50GAUgASgJEg0KBXN0YXJ0GAYgASgDEgsKA2VuZBgHIAEoAxIRCglvd25fc3RhcnQYCCABKAMSEQoEcGFnZRgJIAEoBUgAiAEBEhAKCGhlYWRpbmdzGAogAygJEhYKCWxhc3RfcGFnZRgLIAEoBUgBiAEBQgcKBV9wYWdlQgwKCl9sYXN0X3BhZ2UimwEKE0FkZERvY3VtZW50c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEioKBWlucHV0GAMgASgLMhsua2dzdmMudjEuQWRkRG9jdW1lbnRzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKaAQoUQWRkRG9jdW1lbnRzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLAoGb3V0cHV0GAMgASgLMhwua2dzdmMudjEuQWRkRG9jdW1lbnRzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiUAoRQWRkRG9jdW1lbnRzSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSKQoJZG9jdW1lbnRzGAIgAygLMhYua2dzdmMudjEuRG9jdW1lbnRJdGVtIlEKEkFkZERvY3VtZW50c091dHB1dBIPCgdtZXNzYWdlGAEgASgJEioKCWRvY3VtZW50cxgCIAMoCzIXLmtnc3ZjLnYxLkFkZGVkRG9jdW1lbnQivgEKFlN0cmVhbURvY3VtZW50c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhAKCGdyb3VwX2lkGAIgASgJEhIKCmNsaWVudF9yZWYYAyABKAkSLQoIZG9jdW1lbnQYBCABKAsyFi5rZ3N2Yy52MS5Eb2N1bWVudEl0ZW1IAYgBARIMCgRtb3JlGAUgASgMEgwKBGxhc3QYBiABKAhCDQoLX3JlcXVlc3RfaWRCCwoJX2RvY3VtZW50IsABChdTdHJlYW1Eb2N1bWVudHNSZXNwb25zZRISCgpjbGllbnRfcmVmGAEgASgJEhAKCHNlcXVlbmNlGAIgASgDEhIKCnJlcXVlc3RfaWQYAyABKAkSIAoGc3RhdHVzGAQgASgOMhAua2dzdmMudjEuU3RhdHVzEikKCGRvY3VtZW50GAUgASgLMhcua2dzdmMudjEuQWRkZWREb2N1bWVudBIeCgVlcnJvchgGIAEoCzIPLmtnc3ZjLnYxLkVycm9yIpkBChJHZXREb2N1bWVudFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuR2V0RG9jdW1lbnRJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNHZXREb2N1bWVudFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLkdldERvY3VtZW50T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IinwEKEEdldERvY3VtZW50SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSEwoLZG9jdW1lbnRfaWQYAiABKAkSFgoOaW5jbHVkZV9jaHVua3MYAyABKAgSFgoJcGFnZV9zaXplGAQgASgFSACIAQESFwoKcGFnZV90b2tlbhgFIAEoCUgBiAEBQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4iewoRR2V0RG9jdW1lbnRPdXRwdXQSJAoIZG9jdW1lbnQYASABKAsyEi5rZ3N2Yy52MS5Eb2N1bWVudBInCgZjaHVua3MYAiADKAsyFy5rZ3N2Yy52MS5Eb2N1bWVudENodW5rEhcKD25leHRfcGFnZV90b2tlbhgDIAEoCSKdAQoUTGlzdERvY3VtZW50c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEisKBWlucHV0GAMgASgLMhwua2dzdmMudjEuTGlzdERvY3VtZW50c0lucHV0Qg0KC19yZXF1ZXN0X2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkinAEKFUxpc3REb2N1bWVudHNSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxItCgZvdXRwdXQYAyABKAsyHS5rZ3N2Yy52MS5MaXN0RG9jdW1lbnRzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IidAoSTGlzdERvY3VtZW50c0lucHV0EhAKCGdyb3VwX2lkGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhcKCnBhZ2VfdG9rZW4YAyABKAlIAYgBAUIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIlUKE0xpc3REb2N1bWVudHNPdXRwdXQSJQoJZG9jdW1lbnRzGAEgAygLMhIua2dzdmMudjEuRG9jdW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIp8BChVEZWxldGVEb2N1bWVudFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEiwKBWlucHV0GAMgASgLMh0ua2dzdmMudjEuRGVsZXRlRG9jdW1lbnRJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5Ip4BChZEZWxldGVEb2N1bWVudFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEi4KBm91dHB1dBgDIAEoCzIeLmtnc3ZjLnYxLkRlbGV0ZURvY3VtZW50T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiPAoTRGVsZXRlRG9jdW1lbnRJbnB1dBIQCghncm91cF9pZBgBIAEoCRITCgtkb2N1bWVudF9pZBgCIAEoCSJMChREZWxldGVEb2N1bWVudE91dHB1dBIPCgdtZXNzYWdlGAEgASgJEg8KB3N1Y2Nlc3MYAiABKAgSEgoKZXJhc3VyZV9pZBgDIAEoCSqqAQoPRG9jdW1lbnRBcnJpdmFsEiAKHERPQ1VNRU5UX0FSUklWQUxfVU5TUEVDSUZJRUQQABIYChRET0NVTUVOVF9BUlJJVkFMX05FVxABEhwKGERPQ1VNRU5UX0FSUklWQUxfUkVWSVNFRBACEh4KGkRPQ1VNRU5UX0FSUklWQUxfVU5DSEFOR0VEEAMSHQoZRE9DVU1FTlRfQVJSSVZBTF9PVVREQVRFRBAEKqMBCg1Eb2N1bWVudFN0YXRlEh4KGkRPQ1VNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWRE9DVU1FTlRfU1RBVEVfUEVORElORxABEh0KGURPQ1VNRU5UX1NUQVRFX1BST0NFU1NJTkcQAhIcChhET0NVTUVOVF9TVEFURV9QUk9DRVNTRUQQAxIZChVET0NVTUVOVF9TVEFURV9GQUlMRUQQBEI1Qg5Eb2N1bWVudHNQcm90b1ABWiFrZ3N2Yy9jbGllbnRzL2dvL2tnc3ZjL3YxO2tnc3ZjdjFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope]);
+  fileDesc("ChhrZ3N2Yy92MS9kb2N1bWVudHMucHJvdG8SCGtnc3ZjLnYxIoEDCgxEb2N1bWVudEl0ZW0SGAoLZG9jdW1lbnRfaWQYASABKAlIAYgBARISCgV0aXRsZRgCIAEoCUgCiAEBEhcKCnNvdXJjZV91cmwYAyABKAlIA4gBARITCgZhdXRob3IYBCABKAlIBIgBARIRCgRwYXRoGAUgASgJSAWIAQESMgoOcmVmZXJlbmNlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCG1ldGFkYXRhGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIOCgR0ZXh0GAggASgJSAASDgoEZGF0YRgJIAEoDEgAEhcKCm1lZGlhX3R5cGUYCiABKAlIBogBARITCgtwYWdlX3N0YXJ0cxgLIAMoA0IJCgdjb250ZW50Qg4KDF9kb2N1bWVudF9pZEIICgZfdGl0bGVCDQoLX3NvdXJjZV91cmxCCQoHX2F1dGhvckIHCgVfcGF0aEINCgtfbWVkaWFfdHlwZSKbAQoNQWRkZWREb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBRIqCgdhcnJpdmFsGAMgASgOMhkua2dzdmMudjEuRG9jdW1lbnRBcnJpdmFsEg4KBmNodW5rcxgEIAEoBRISCgpuZXdfY2h1bmtzGAUgASgFEhMKC3JlY2VpcHRfaWRzGAYgAygJIpAECghEb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIQCghncm91cF9pZBgCIAEoCRISCgV0aXRsZRgDIAEoCUgAiAEBEhcKCnNvdXJjZV91cmwYBCABKAlIAYgBARITCgZhdXRob3IYBSABKAlIAogBARIpCghtZXRhZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcmV2aXNpb24YByABKAUSMgoOcmVmZXJlbmNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBXN0YXRlGAsgASgOMhcua2dzdmMudjEuRG9jdW1lbnRTdGF0ZRITCgZyZWFzb24YDCABKAlIA4gBARINCgVjaGFycxgNIAEoAxIOCgZjaHVua3MYDiABKAUSFwoPY2h1bmtzX2luX2dyYXBoGA8gASgFEhUKDWNodW5rc19wYXJrZWQYECABKAUSDwoHc2V0dGxlZBgRIAEoCEIICgZfdGl0bGVCDQoLX3NvdXJjZV91cmxCCQoHX2F1dGhvckIJCgdfcmVhc29uIvUBCg1Eb2N1bWVudENodW5rEhAKCGNodW5rX2lkGAEgASgJEhMKC2Z1bGxfZG9jX2lkGAIgASgJEhkKEWNodW5rX29yZGVyX2luZGV4GAMgASgFEg4KBnRva2VucxgEIAEoBRIPCgdjb250ZW50GAUgASgJEg0KBXN0YXJ0GAYgASgDEgsKA2VuZBgHIAEoAxIRCglvd25fc3RhcnQYCCABKAMSEQoEcGFnZRgJIAEoBUgAiAEBEhAKCGhlYWRpbmdzGAogAygJEhYKCWxhc3RfcGFnZRgLIAEoBUgBiAEBQgcKBV9wYWdlQgwKCl9sYXN0X3BhZ2UimwEKE0FkZERvY3VtZW50c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEioKBWlucHV0GAMgASgLMhsua2dzdmMudjEuQWRkRG9jdW1lbnRzSW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKaAQoUQWRkRG9jdW1lbnRzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLAoGb3V0cHV0GAMgASgLMhwua2dzdmMudjEuQWRkRG9jdW1lbnRzT3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiUAoRQWRkRG9jdW1lbnRzSW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSKQoJZG9jdW1lbnRzGAIgAygLMhYua2dzdmMudjEuRG9jdW1lbnRJdGVtIlEKEkFkZERvY3VtZW50c091dHB1dBIPCgdtZXNzYWdlGAEgASgJEioKCWRvY3VtZW50cxgCIAMoCzIXLmtnc3ZjLnYxLkFkZGVkRG9jdW1lbnQivgEKFlN0cmVhbURvY3VtZW50c1JlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhAKCGdyb3VwX2lkGAIgASgJEhIKCmNsaWVudF9yZWYYAyABKAkSLQoIZG9jdW1lbnQYBCABKAsyFi5rZ3N2Yy52MS5Eb2N1bWVudEl0ZW1IAYgBARIMCgRtb3JlGAUgASgMEgwKBGxhc3QYBiABKAhCDQoLX3JlcXVlc3RfaWRCCwoJX2RvY3VtZW50ItsBChdTdHJlYW1Eb2N1bWVudHNSZXNwb25zZRISCgpjbGllbnRfcmVmGAEgASgJEhAKCHNlcXVlbmNlGAIgASgDEhIKCnJlcXVlc3RfaWQYAyABKAkSIAoGc3RhdHVzGAQgASgOMhAua2dzdmMudjEuU3RhdHVzEikKCGRvY3VtZW50GAUgASgLMhcua2dzdmMudjEuQWRkZWREb2N1bWVudBIeCgVlcnJvchgGIAEoCzIPLmtnc3ZjLnYxLkVycm9yEhkKEWNvbnNpc3RlbmN5X3Rva2VuGAcgASgJIpkBChJHZXREb2N1bWVudFJlcXVlc3QSFwoKcmVxdWVzdF9pZBgBIAEoCUgAiAEBEhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgBiAEBEikKBWlucHV0GAMgASgLMhoua2dzdmMudjEuR2V0RG9jdW1lbnRJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpgBChNHZXREb2N1bWVudFJlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAkSIAoGc3RhdHVzGAIgASgOMhAua2dzdmMudjEuU3RhdHVzEisKBm91dHB1dBgDIAEoCzIbLmtnc3ZjLnYxLkdldERvY3VtZW50T3V0cHV0Eh4KBWVycm9yGAQgASgLMg8ua2dzdmMudjEuRXJyb3IiwwEKEEdldERvY3VtZW50SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSEwoLZG9jdW1lbnRfaWQYAiABKAkSFgoOaW5jbHVkZV9jaHVua3MYAyABKAgSFgoJcGFnZV9zaXplGAQgASgFSACIAQESFwoKcGFnZV90b2tlbhgFIAEoCUgBiAEBEhUKCHJldmlzaW9uGAYgASgFSAKIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbkILCglfcmV2aXNpb24imgEKEERvY3VtZW50UmV2aXNpb24SEAoIcmV2aXNpb24YASABKAUSMgoOcmVmZXJlbmNlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlYWRhYmxlGAQgASgIIqoBChFHZXREb2N1bWVudE91dHB1dBIkCghkb2N1bWVudBgBIAEoCzISLmtnc3ZjLnYxLkRvY3VtZW50EicKBmNodW5rcxgCIAMoCzIXLmtnc3ZjLnYxLkRvY3VtZW50Q2h1bmsSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEi0KCXJldmlzaW9ucxgEIAMoCzIaLmtnc3ZjLnYxLkRvY3VtZW50UmV2aXNpb24inQEKFExpc3REb2N1bWVudHNSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIrCgVpbnB1dBgDIAEoCzIcLmtnc3ZjLnYxLkxpc3REb2N1bWVudHNJbnB1dEINCgtfcmVxdWVzdF9pZEISChBfaWRlbXBvdGVuY3lfa2V5IpwBChVMaXN0RG9jdW1lbnRzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoCRIgCgZzdGF0dXMYAiABKA4yEC5rZ3N2Yy52MS5TdGF0dXMSLQoGb3V0cHV0GAMgASgLMh0ua2dzdmMudjEuTGlzdERvY3VtZW50c091dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yInQKEkxpc3REb2N1bWVudHNJbnB1dBIQCghncm91cF9pZBgBIAEoCRIWCglwYWdlX3NpemUYAiABKAVIAIgBARIXCgpwYWdlX3Rva2VuGAMgASgJSAGIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJVChNMaXN0RG9jdW1lbnRzT3V0cHV0EiUKCWRvY3VtZW50cxgBIAMoCzISLmtnc3ZjLnYxLkRvY3VtZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKfAQoVRGVsZXRlRG9jdW1lbnRSZXF1ZXN0EhcKCnJlcXVlc3RfaWQYASABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAYgBARIsCgVpbnB1dBgDIAEoCzIdLmtnc3ZjLnYxLkRlbGV0ZURvY3VtZW50SW5wdXRCDQoLX3JlcXVlc3RfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKeAQoWRGVsZXRlRG9jdW1lbnRSZXNwb25zZRISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBnN0YXR1cxgCIAEoDjIQLmtnc3ZjLnYxLlN0YXR1cxIuCgZvdXRwdXQYAyABKAsyHi5rZ3N2Yy52MS5EZWxldGVEb2N1bWVudE91dHB1dBIeCgVlcnJvchgEIAEoCzIPLmtnc3ZjLnYxLkVycm9yIjwKE0RlbGV0ZURvY3VtZW50SW5wdXQSEAoIZ3JvdXBfaWQYASABKAkSEwoLZG9jdW1lbnRfaWQYAiABKAkiTAoURGVsZXRlRG9jdW1lbnRPdXRwdXQSDwoHbWVzc2FnZRgBIAEoCRIPCgdzdWNjZXNzGAIgASgIEhIKCmVyYXN1cmVfaWQYAyABKAkqqgEKD0RvY3VtZW50QXJyaXZhbBIgChxET0NVTUVOVF9BUlJJVkFMX1VOU1BFQ0lGSUVEEAASGAoURE9DVU1FTlRfQVJSSVZBTF9ORVcQARIcChhET0NVTUVOVF9BUlJJVkFMX1JFVklTRUQQAhIeChpET0NVTUVOVF9BUlJJVkFMX1VOQ0hBTkdFRBADEh0KGURPQ1VNRU5UX0FSUklWQUxfT1VUREFURUQQBCqjAQoNRG9jdW1lbnRTdGF0ZRIeChpET0NVTUVOVF9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkRPQ1VNRU5UX1NUQVRFX1BFTkRJTkcQARIdChlET0NVTUVOVF9TVEFURV9QUk9DRVNTSU5HEAISHAoYRE9DVU1FTlRfU1RBVEVfUFJPQ0VTU0VEEAMSGQoVRE9DVU1FTlRfU1RBVEVfRkFJTEVEEARCNUIORG9jdW1lbnRzUHJvdG9QAVoha2dzdmMvY2xpZW50cy9nby9rZ3N2Yy92MTtrZ3N2Y3YxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_kgsvc_v1_envelope]);
 
 /**
  * A document to add. It is the same document by `document_id`, else by `source_url`, else by `path`, else by its
@@ -637,6 +637,14 @@ export type StreamDocumentsResponse = Message<"kgsvc.v1.StreamDocumentsResponse"
    * @generated from field: kgsvc.v1.Error error = 6;
    */
   error?: Error | undefined;
+
+  /**
+   * Sent with a later call, as metadata `kgsvc-consistency-token`, it makes that call see the document wherever it is
+   * read; empty where the store is one copy.
+   *
+   * @generated from field: string consistency_token = 7;
+   */
+  consistencyToken: string;
 };
 
 /**
@@ -763,6 +771,13 @@ export type GetDocumentInput = Message<"kgsvc.v1.GetDocumentInput"> & {
    * @generated from field: optional string page_token = 5;
    */
   pageToken?: string | undefined;
+
+  /**
+   * Of which text the chunks are; absent: of the present one. NOT_FOUND if that revision is not readable.
+   *
+   * @generated from field: optional int32 revision = 6;
+   */
+  revision?: number | undefined;
 };
 
 /**
@@ -771,6 +786,49 @@ export type GetDocumentInput = Message<"kgsvc.v1.GetDocumentInput"> & {
  */
 export const GetDocumentInputSchema: GenMessage<GetDocumentInput> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_documents, 12);
+
+/**
+ * One text of a document.
+ *
+ * @generated from message kgsvc.v1.DocumentRevision
+ */
+export type DocumentRevision = Message<"kgsvc.v1.DocumentRevision"> & {
+  /**
+   * Counted from 1 in order of arrival.
+   *
+   * @generated from field: int32 revision = 1;
+   */
+  revision: number;
+
+  /**
+   * When the text was true.
+   *
+   * @generated from field: google.protobuf.Timestamp reference_time = 2;
+   */
+  referenceTime?: Timestamp | undefined;
+
+  /**
+   * When it was accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Whether GetDocument returns its chunks. A text that arrived with an earlier time than the one that counted was not
+   * read; of texts before the hundred latest nothing is kept.
+   *
+   * @generated from field: bool readable = 4;
+   */
+  readable: boolean;
+};
+
+/**
+ * Describes the message kgsvc.v1.DocumentRevision.
+ * Use `create(DocumentRevisionSchema)` to create a new message.
+ */
+export const DocumentRevisionSchema: GenMessage<DocumentRevision> = /*@__PURE__*/
+  messageDesc(file_kgsvc_v1_documents, 13);
 
 /**
  * Output of GetDocument.
@@ -786,7 +844,7 @@ export type GetDocumentOutput = Message<"kgsvc.v1.GetDocumentOutput"> & {
   document?: Document | undefined;
 
   /**
-   * The chunks of this page, in the order of the text.
+   * The chunks of this page, in the order of the text. Of a former text, the content of one that was erased is empty.
    *
    * @generated from field: repeated kgsvc.v1.DocumentChunk chunks = 2;
    */
@@ -798,6 +856,13 @@ export type GetDocumentOutput = Message<"kgsvc.v1.GetDocumentOutput"> & {
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
+
+  /**
+   * The latest texts of the document, in order of arrival, at most 100.
+   *
+   * @generated from field: repeated kgsvc.v1.DocumentRevision revisions = 4;
+   */
+  revisions: DocumentRevision[];
 };
 
 /**
@@ -805,7 +870,7 @@ export type GetDocumentOutput = Message<"kgsvc.v1.GetDocumentOutput"> & {
  * Use `create(GetDocumentOutputSchema)` to create a new message.
  */
 export const GetDocumentOutputSchema: GenMessage<GetDocumentOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 13);
+  messageDesc(file_kgsvc_v1_documents, 14);
 
 /**
  * Request of ListDocuments.
@@ -840,7 +905,7 @@ export type ListDocumentsRequest = Message<"kgsvc.v1.ListDocumentsRequest"> & {
  * Use `create(ListDocumentsRequestSchema)` to create a new message.
  */
 export const ListDocumentsRequestSchema: GenMessage<ListDocumentsRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 14);
+  messageDesc(file_kgsvc_v1_documents, 15);
 
 /**
  * Response of ListDocuments.
@@ -882,7 +947,7 @@ export type ListDocumentsResponse = Message<"kgsvc.v1.ListDocumentsResponse"> & 
  * Use `create(ListDocumentsResponseSchema)` to create a new message.
  */
 export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 15);
+  messageDesc(file_kgsvc_v1_documents, 16);
 
 /**
  * Input of ListDocuments.
@@ -917,7 +982,7 @@ export type ListDocumentsInput = Message<"kgsvc.v1.ListDocumentsInput"> & {
  * Use `create(ListDocumentsInputSchema)` to create a new message.
  */
 export const ListDocumentsInputSchema: GenMessage<ListDocumentsInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 16);
+  messageDesc(file_kgsvc_v1_documents, 17);
 
 /**
  * Output of ListDocuments.
@@ -945,7 +1010,7 @@ export type ListDocumentsOutput = Message<"kgsvc.v1.ListDocumentsOutput"> & {
  * Use `create(ListDocumentsOutputSchema)` to create a new message.
  */
 export const ListDocumentsOutputSchema: GenMessage<ListDocumentsOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 17);
+  messageDesc(file_kgsvc_v1_documents, 18);
 
 /**
  * Request of DeleteDocument.
@@ -980,7 +1045,7 @@ export type DeleteDocumentRequest = Message<"kgsvc.v1.DeleteDocumentRequest"> & 
  * Use `create(DeleteDocumentRequestSchema)` to create a new message.
  */
 export const DeleteDocumentRequestSchema: GenMessage<DeleteDocumentRequest> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 18);
+  messageDesc(file_kgsvc_v1_documents, 19);
 
 /**
  * Response of DeleteDocument.
@@ -1022,7 +1087,7 @@ export type DeleteDocumentResponse = Message<"kgsvc.v1.DeleteDocumentResponse"> 
  * Use `create(DeleteDocumentResponseSchema)` to create a new message.
  */
 export const DeleteDocumentResponseSchema: GenMessage<DeleteDocumentResponse> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 19);
+  messageDesc(file_kgsvc_v1_documents, 20);
 
 /**
  * Input of DeleteDocument.
@@ -1050,7 +1115,7 @@ export type DeleteDocumentInput = Message<"kgsvc.v1.DeleteDocumentInput"> & {
  * Use `create(DeleteDocumentInputSchema)` to create a new message.
  */
 export const DeleteDocumentInputSchema: GenMessage<DeleteDocumentInput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 20);
+  messageDesc(file_kgsvc_v1_documents, 21);
 
 /**
  * Output of DeleteDocument.
@@ -1085,7 +1150,7 @@ export type DeleteDocumentOutput = Message<"kgsvc.v1.DeleteDocumentOutput"> & {
  * Use `create(DeleteDocumentOutputSchema)` to create a new message.
  */
 export const DeleteDocumentOutputSchema: GenMessage<DeleteDocumentOutput> = /*@__PURE__*/
-  messageDesc(file_kgsvc_v1_documents, 21);
+  messageDesc(file_kgsvc_v1_documents, 22);
 
 /**
  * What a document that was sent came to.

@@ -1,21 +1,16 @@
 package io.github.kgsvc.client;
 
-import io.github.kgsvc.client.Calls.Call;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
-import kgsvc.v1.*;
 
 /** The memory of a tenant, for programs that do not block; {@link Group} says what each method does. */
 public final class AsyncGroup {
@@ -33,8 +28,6 @@ public final class AsyncGroup {
   /** {@return the group} */
   public String id() { return id; }
 
-  private Instant now() { return calls.ambience.clock().instant(); }
-
   /**
    * Adds a text.
    *
@@ -51,32 +44,19 @@ public final class AsyncGroup {
    * @return what was added
    */
   public CompletableFuture<Receipt> add(List<?> items, Add how) {
-    Converter converter = new Converter(how.time() == null ? now() : how.time());
-    List<Object> sent = items.stream().<Object>map(converter::item).filter(Objects::nonNull).toList();
-    if (sent.isEmpty()) { return CompletableFuture.completedFuture(new Receipt("", List.of())); }
-    String key = how.key() == null ? calls.ambience.newId().get() : how.key();
-    List<kgsvc.v1.Message> messages = of(kgsvc.v1.Message.class, sent);
-    List<EpisodeItem> notes = of(EpisodeItem.class, sent);
-    if (!messages.isEmpty() && !notes.isEmpty()) {
+    Converter converter = new Converter(how.time());
+    var sent = items.stream().map(converter::item).filter(item -> item != null).toList();
+    long notes = sent.stream().filter(item -> item instanceof Note).count();
+    if (sent.isEmpty()) {
+      return CompletableFuture.completedFuture(Receipt.of(""));
+    } else if (notes > 0 && notes < sent.size()) {
       throw new IllegalArgumentException("messages and notes go in calls of their own, or in stream()");
     }
-    var receipt =
-        notes.isEmpty()
-            ? calls.one(
-                IngestionServiceGrpc.getAddMessagesMethod(),
-                AddMessagesInput.newBuilder().setGroupId(id).addAllMessages(messages),
-                key,
-                (AddMessagesOutput added) -> Receipt.of(added.getReceiptId(), added.getItemsList()))
-            : calls.one(
-                IngestionServiceGrpc.getAddEpisodesMethod(),
-                AddEpisodesInput.newBuilder().setGroupId(id).addAllItems(notes),
-                key,
-                (AddEpisodesOutput added) -> Receipt.of(added.getReceiptId(), added.getItemsList()));
+    String key = how.key() == null ? UUID.randomUUID().toString() : how.key();
+    var input = Map.of("group_id", id, notes > 0 ? "items" : "messages", sent);
+    var request = Map.of("idempotency_key", key, "input", input);
+    var receipt = calls.whole(notes > 0 ? "AddEpisodes" : "AddMessages", request, Plain.as(Receipt.class));
     return how.waits() ? Calls.next(receipt, added -> Calls.then(wait(added), outcome -> added)) : receipt;
-  }
-
-  private static <T> List<T> of(Class<T> kind, List<Object> items) {
-    return items.stream().filter(kind::isInstance).map(kind::cast).toList();
   }
 
   /**
@@ -85,7 +65,7 @@ public final class AsyncGroup {
    * @param added a receipt, a document or a report
    * @return what became of the items
    */
-  public CompletableFuture<Outcome> wait(Waitable added) { return wait(added, Calls.WAIT); }
+  public CompletableFuture<Receipt.Outcome> wait(Waitable added) { return wait(added, Calls.WAIT); }
 
   /**
    * Waits until all items are in the graph, parked or deleted.
@@ -94,20 +74,23 @@ public final class AsyncGroup {
    * @param within for how long
    * @return what became of the items
    */
-  public CompletableFuture<Outcome> wait(Waitable added, Duration within) {
-    long untilNs = calls.ambience.nanoTime().getAsLong() + within.toNanos();
-    Map<String, Item> items = Collections.synchronizedMap(new LinkedHashMap<>());
+  public CompletableFuture<Receipt.Outcome> wait(Waitable added, Duration within) {
+    long untilNs = System.nanoTime() + within.toNanos();
+    Map<String, Receipt.Item> items = new LinkedHashMap<>(); // answers come one after the other
     CompletableFuture<Void> done = CompletableFuture.completedFuture(null);
-    for (String receipt : added.receipts()) { done = Calls.next(done, before -> watched(receipt, untilNs, items)); }
-    return Calls.then(done, all -> new Outcome(items));
+    for (String receipt : added.receipts()) {
+      done = Calls.next(done, before -> watched(receipt, Duration.ofNanos(untilNs - System.nanoTime()), items));
+    }
+    return Calls.then(done, all -> new Receipt.Outcome(items));
   }
 
-  private CompletableFuture<Void> watched(String receipt, long untilNs, Map<String, Item> items) {
-    Duration left = Duration.ofNanos(untilNs - calls.ambience.nanoTime().getAsLong());
-    var input = WatchReceiptInput.newBuilder().setReceiptId(receipt);
-    var call = Call.of(IngestionServiceGrpc.getWatchReceiptMethod(), input, left, Attempts.FOREVER);
+  private CompletableFuture<Void> watched(String receipt, Duration left, Map<String, Receipt.Item> items) {
     return calls.each(
-        call, told -> told.getOutput().getItemsList().forEach(each -> items.put(each.getUuid(), Item.of(each))), false);
+        "WatchReceipt", Map.of("input", Map.of("receipt_id", receipt)), left, Calls.FOREVER, Calls.Kind.WHOLE,
+        output -> {
+          Plain.list(Receipt.Item.class, output, "items").forEach(item -> items.put(item.uuid(), item));
+          return true;
+        });
   }
 
   /**
@@ -116,22 +99,11 @@ public final class AsyncGroup {
    * @param query what is asked
    * @return what was found
    */
-  public CompletableFuture<Found> search(Query query) {
-    var input = SearchGraphInput.newBuilder().addGroupIds(id).setQuery(query.text()).setFilters(filters(query));
-    Plain.set(query.limit(), input::setMaxResults);
-    Plain.set(query.contextTokens(), tokens -> input.setIncludeContext(true).setContextTokens(tokens));
-    if (query.kind() != null && !query.kind().equals("facts")) { // which are searched best without naming them
-      input.setSearchType(SearchScope.valueOf("SEARCH_SCOPE_" + query.kind().toUpperCase(Locale.ROOT)));
-    }
-    return calls.one(RetrievalServiceGrpc.getSearchGraphMethod(), input, Found::of);
-  }
-
-  private static SearchFilters filters(Query query) {
-    var made =
-        SearchFilters.newBuilder().addAllRelationNames(query.relations()).addAllEntityTypes(query.types());
-    Plain.set(query.asOf(), time -> made.setValidAsOf(Plain.stamp(time)));
-    Plain.set(query.knownAsOf(), time -> made.setKnownAsOf(Plain.stamp(time)));
-    return made.build();
+  public CompletableFuture<Query.Found> search(Query query) {
+    Map<String, Object> input = Plain.fields(query);
+    input.putAll(Map.of("group_ids", List.of(id), "include_context", query.contextTokens() != null));
+    input.remove("search_type", "facts"); // which are searched best without naming them
+    return calls.one("SearchGraph", input, Plain.as(Query.Found.class));
   }
 
   /**
@@ -152,19 +124,24 @@ public final class AsyncGroup {
    * @param onPiece gets the answer as it is written
    * @return the answer
    */
-  public CompletableFuture<Answer> ask(Query question, Consumer<String> onPiece) {
-    var input = AskInput.newBuilder().addGroupIds(id).setQuestion(question.text()).setFilters(filters(question));
-    AtomicReference<AskResult> result = new AtomicReference<>(AskResult.getDefaultInstance());
-    var call = Call.of(RetrievalServiceGrpc.getAskMethod(), input, ANSWERED, Attempts.TRIES);
-    Consumer<AskResponse> take =
-        told -> {
-          if (told.getOutput().hasPiece()) {
-            onPiece.accept(told.getOutput().getPiece());
-          } else {
-            result.set(told.getOutput().getResult());
-          }
-        };
-    return Calls.then(calls.each(call, take, true), done -> Answer.of(result.get()));
+  public CompletableFuture<Query.Answer> ask(Query question, Consumer<String> onPiece) {
+    Map<String, Object> input = Plain.fields(question);
+    input.keySet().removeIf(field -> !field.startsWith("filters."));
+    input.putAll(Map.of("group_ids", List.of(id), "question", question.text()));
+    AtomicReference<Query.Answer> result = new AtomicReference<>();
+    var asked =
+        calls.each(
+            "Ask", Map.of("input", input), ANSWERED, Calls.TRIES, Calls.Kind.ONCE,
+            output -> {
+              String piece = Plain.text(output, "piece");
+              if (piece != null) {
+                onPiece.accept(piece);
+              } else {
+                result.set(Plain.of(Query.Answer.class, Plain.part(output, "result")));
+              }
+              return true;
+            });
+    return Calls.then(asked, done -> result.get());
   }
 
   /**
@@ -174,11 +151,8 @@ public final class AsyncGroup {
    * @return the facts, in the order they were written
    */
   public CompletableFuture<List<Fact>> history(String fact) {
-    var input = GetFactHistoryInput.newBuilder().setUuid(fact).setGroupId(id);
-    return calls.one(
-        RetrievalServiceGrpc.getGetFactHistoryMethod(),
-        input,
-        (GetFactHistoryOutput found) -> Plain.list(found.getFactsList(), Fact::of));
+    var input = Map.of("uuid", fact, "group_id", id);
+    return calls.one("GetFactHistory", input, found -> Plain.list(Fact.class, found, "facts"));
   }
 
   /**
@@ -188,10 +162,9 @@ public final class AsyncGroup {
    * @param ended whether facts that ended are wanted too
    * @return the entity
    */
-  public CompletableFuture<KnownEntity> entity(String uuid, boolean ended) {
-    var input = GetEntityNodeInput.newBuilder().setUuid(uuid).setGroupId(id);
-    Plain.set(ended ? true : null, input::setIncludeExpired);
-    return calls.one(RetrievalServiceGrpc.getGetEntityNodeMethod(), input, KnownEntity::of);
+  public CompletableFuture<Entity.Known> entity(String uuid, boolean ended) {
+    var input = Map.of("uuid", uuid, "group_id", id, "include_expired", ended);
+    return calls.one("GetEntityNode", input, Plain.as(Entity.Known.class));
   }
 
   /**
@@ -201,8 +174,7 @@ public final class AsyncGroup {
    * @return done
    */
   public CompletableFuture<Void> forgetEpisode(String uuid) {
-    var input = DeleteEpisodeInput.newBuilder().setUuid(uuid).setGroupId(id).setCascade(true);
-    return calls.one(AdminServiceGrpc.getDeleteEpisodeMethod(), input, any -> null);
+    return calls.one("DeleteEpisode", Map.of("uuid", uuid, "group_id", id, "cascade", true), deleted -> null);
   }
 
   /**
@@ -212,8 +184,7 @@ public final class AsyncGroup {
    * @return done
    */
   public CompletableFuture<Void> forgetDocument(String document) {
-    var input = DeleteDocumentInput.newBuilder().setDocumentId(document).setGroupId(id);
-    return calls.one(AdminServiceGrpc.getDeleteDocumentMethod(), input, any -> null);
+    return calls.one("DeleteDocument", Map.of("document_id", document, "group_id", id), deleted -> null);
   }
 
   /**
@@ -223,8 +194,7 @@ public final class AsyncGroup {
    * @return done
    */
   public CompletableFuture<Void> forgetFact(String uuid) {
-    var input = DeleteEntityEdgeInput.newBuilder().setUuid(uuid).setGroupId(id);
-    return calls.one(AdminServiceGrpc.getDeleteEntityEdgeMethod(), input, any -> null);
+    return calls.one("DeleteEntityEdge", Map.of("uuid", uuid, "group_id", id), deleted -> null);
   }
 
   /**
@@ -233,8 +203,7 @@ public final class AsyncGroup {
    * @return done
    */
   public CompletableFuture<Void> forgetEverything() {
-    var input = DeleteGroupInput.newBuilder().setGroupId(id);
-    return calls.one(AdminServiceGrpc.getDeleteGroupMethod(), input, any -> null);
+    return calls.one("DeleteGroup", Map.of("group_id", id), deleted -> null);
   }
 
   /**
@@ -242,11 +211,9 @@ public final class AsyncGroup {
    *
    * @param document the document; a file is read at once
    * @return what became of it
-   * @throws UncheckedIOException if the file cannot be read
+   * @throws java.io.UncheckedIOException if the file cannot be read
    */
-  public CompletableFuture<AddedDocument> addDocument(NewDocument document) {
-    return Uploading.send(calls, id, document, now());
-  }
+  public CompletableFuture<Document.Added> addDocument(NewDocument document) { return document.send(calls, id); }
 
   /**
    * Looks at a document.
@@ -254,11 +221,9 @@ public final class AsyncGroup {
    * @param document its id
    * @return the document and how far it is
    */
-  public CompletableFuture<Document> document(String document) { return Calls.then(looked(document), Document::of); }
-
-  private CompletableFuture<kgsvc.v1.Document> looked(String document) {
-    var input = GetDocumentInput.newBuilder().setGroupId(id).setDocumentId(document);
-    return calls.one(RetrievalServiceGrpc.getGetDocumentMethod(), input, GetDocumentOutput::getDocument);
+  public CompletableFuture<Document> document(String document) {
+    var input = Map.of("group_id", id, "document_id", document);
+    return calls.one("GetDocument", input, found -> Plain.of(Document.class, Plain.part(found, "document")));
   }
 
   /**
@@ -269,29 +234,27 @@ public final class AsyncGroup {
    * @return the document
    */
   public CompletableFuture<Document> awaitDocument(String document, Duration within) {
-    return settled(document, within, calls.ambience.nanoTime().getAsLong() + within.toNanos());
+    return settled(document, within, System.nanoTime() + within.toNanos());
   }
 
   private CompletableFuture<Document> settled(String document, Duration within, long untilNs) {
     return Calls.next(
-        looked(document),
-        raw -> {
-          Document found = Document.of(raw);
-          if (found.state().equals("failed") || found.state().equals("processed") && raw.getSettled()) {
+        document(document),
+        found -> {
+          if (found.state().equals("failed") || found.state().equals("processed") && found.settled()) {
             return CompletableFuture.completedFuture(found);
           }
-          if (calls.ambience.nanoTime().getAsLong() > untilNs) {
+          if (System.nanoTime() > untilNs) {
             String message = document + " is not read after " + within + "; the service works on";
-            return CompletableFuture.failedFuture(Failure.of("DEADLINE_EXCEEDED", message, ""));
+            throw new KgsvcException("DEADLINE_EXCEEDED", message, "");
           }
-          return Calls.next(calls.paused(LOOK_NS), any -> settled(document, within, untilNs));
+          return Calls.next(calls.later(LOOK_NS, () -> {}), any -> settled(document, within, untilNs));
         });
   }
 
   /** {@return the documents of the group, by id} */
   public Listing<Document> documents() {
-    var input = ListDocumentsInput.newBuilder().setGroupId(id);
-    return new Listing<>(calls, RetrievalServiceGrpc.getListDocumentsMethod(), input, "documents", Document::of);
+    return new Listing<>(calls, "ListDocuments", Map.of("group_id", id), "documents", Document.class);
   }
 
   /**
@@ -300,12 +263,9 @@ public final class AsyncGroup {
    * @param states accepted, parked, ...: those in one of them; none: all
    * @return the items
    */
-  public Listing<Item> items(String... states) {
-    List<ItemState> wanted =
-        Stream.of(states).map(state -> ItemState.valueOf("ITEM_STATE_" + state.toUpperCase(Locale.ROOT))).toList();
-    var input = ListItemsInput.newBuilder().setGroupId(id).addAllStates(wanted);
-    Function<ListedItem, Item> view = Item::of;
-    return new Listing<>(calls, IngestionServiceGrpc.getListItemsMethod(), input, "items", view);
+  public Listing<Receipt.Item> items(String... states) {
+    var input = Map.of("group_id", id, "states", List.of(states));
+    return new Listing<>(calls, "ListItems", input, "items", Receipt.Item.class);
   }
 
   /**
@@ -316,8 +276,8 @@ public final class AsyncGroup {
    * @return the texts
    */
   public Listing<Episode> episodes(int last, int pageSize) {
-    var input = GetEpisodesInput.newBuilder().setGroupId(id).setLastN(last).setPageSize(pageSize);
-    return new Listing<>(calls, RetrievalServiceGrpc.getGetEpisodesMethod(), input, "episodes", Episode::of);
+    var input = Map.of("group_id", id, "last_n", last, "page_size", pageSize);
+    return new Listing<>(calls, "GetEpisodes", input, "episodes", Episode.class);
   }
 
   /**
@@ -327,23 +287,41 @@ public final class AsyncGroup {
    * @param time that of the first that tells none; null: now
    * @return what became of them
    */
-  public CompletableFuture<Report> stream(Stream<?> items, Instant time) {
-    Sending sending = new Sending(calls, id);
-    CompletableFuture<Report> report =
+  public CompletableFuture<Receipt.Report> stream(Stream<?> items, Instant time) {
+    Sending sending = new Sending(calls);
+    Converter converter = new Converter(time);
+    var report =
         CompletableFuture.supplyAsync(
-            () -> sending.run(items.iterator(), new Converter(time == null ? now() : time)), Sending::inThread);
+            () -> sending.run(id, items.iterator(), converter), AsyncGroup::inThread);
     report.whenComplete((done, failure) -> sending.stop());
     return report;
+  }
+
+  private static void inThread(Runnable reading) {
+    Thread thread = new Thread(reading, "kgsvc-stream");
+    thread.setDaemon(true);
+    thread.start();
   }
 
   /**
    * Gives what is in the group, and then every change of it, to a function, which is called again only when it is done.
    *
    * @param cursor as {@link Group#follow} takes it
-   * @param take what to do with it
-   * @return ends only by cancelling it, or when the service refuses it or is away for ten minutes
+   * @param take what to do with it; it returns whether it wants more
+   * @return done when it wants no more; fails when the service refuses it or is away for ten minutes
    */
-  public CompletableFuture<Void> follow(String cursor, Consumer<Changes> take) {
-    return new Watching(calls, id, cursor, take).begun();
+  public CompletableFuture<Void> follow(String cursor, Predicate<Group.Changes> take) {
+    Map<String, Object> input = new LinkedHashMap<>(Map.of("group_id", id));
+    if (cursor != null) {
+      input.put("cursor", cursor);
+    }
+    return calls.each(
+        "WatchGroup", Map.of("input", input), Calls.WAIT, Calls.FOREVER, Calls.Kind.ENDLESS,
+        output -> {
+          var changes = Plain.of(Group.Changes.class, output);
+          boolean more = take.test(changes);
+          input.put("cursor", changes.cursor()); // where the next stream begins
+          return more;
+        });
   }
 }

@@ -2,230 +2,233 @@ package io.github.kgsvc.client;
 
 import com.google.protobuf.Message;
 import io.grpc.CallOptions;
-import io.grpc.Channel;
-import io.grpc.ClientCall;
-import io.grpc.ClientInterceptor;
-import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
-import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
-import io.grpc.Status;
-import io.grpc.stub.MetadataUtils;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import kgsvc.v1.AdminServiceGrpc;
+import kgsvc.v1.IngestionServiceGrpc;
+import kgsvc.v1.RetrievalServiceGrpc;
 
-/** Carries out calls over the one channel: with a deadline, and again after what may pass. */
-final class Calls {
+/** Carries out calls over the one channel to an address: with a deadline, and again after what may pass. */
+record Calls(ManagedChannel channel, String address, Duration timeout) {
   static final Duration WAIT = Duration.ofMinutes(10);
+  static final int TRIES = 5;
+  static final int FOREVER = Integer.MAX_VALUE;
+  private static final double FIRST_PAUSE_NS = 0.1e9;
+  private static final double LONGEST_PAUSE_NS = 5e9;
 
-  final Ambience ambience;
-  final Duration timeout;
-  final Channel channel;
-  private final String address;
-  private final ManagedChannel managed;
+  /** The methods of the contract by their names. */
+  @SuppressWarnings("unchecked")
+  private static final Map<String, MethodDescriptor<Message, Message>> METHODS =
+      Stream.of(
+              IngestionServiceGrpc.getServiceDescriptor(), RetrievalServiceGrpc.getServiceDescriptor(),
+              AdminServiceGrpc.getServiceDescriptor())
+          .flatMap(service -> service.getMethods().stream())
+          .map(method -> (MethodDescriptor<Message, Message>) method)
+          .collect(Collectors.toMap(MethodDescriptor::getBareMethodName, method -> method));
 
-  Calls(Connection connection, Duration timeout, List<ClientInterceptor> interceptors, Ambience ambience) {
-    this.ambience = ambience;
-    this.timeout = timeout;
-    address = connection.address();
-    managed = connection.channel();
-    Channel named =
-        ClientInterceptors.intercept(managed, MetadataUtils.newAttachHeadersInterceptor(connection.metadata()));
-    channel = ClientInterceptors.intercept(named, interceptors);
-  }
-
-  void close() { managed.shutdownNow(); }
-
-  boolean closed() { return managed.isShutdown(); }
-
-  KgsvcException error(Status status, Metadata trailers, String requestId) {
-    return Failure.of(status, trailers, address, requestId);
-  }
-
-  /** Do something after a pause, on a connection that is tried at once: gRPC itself would wait longer. */
-  void later(long pauseNs, Runnable what) {
-    Executor delayed = CompletableFuture.delayedExecutor(pauseNs, TimeUnit.NANOSECONDS);
-    delayed.execute(
-        () -> {
-          managed.resetConnectBackoff();
-          what.run();
-        });
-  }
-
-  /** A pause. */
-  CompletableFuture<Void> paused(long ns) {
-    return CompletableFuture.runAsync(() -> {}, CompletableFuture.delayedExecutor(ns, TimeUnit.NANOSECONDS));
-  }
+  /** What becomes of a call that has begun to answer: it is sent again, or not, or goes on after its end, too. */
+  enum Kind { WHOLE, ONCE, ENDLESS }
 
   /**
-   * A call: `requests` makes what is sent out of the call's id, anew for each attempt. It may be sent again after a
-   * failure that passes: it reads, or the service knows what it was sent before.
+   * A call: `requests` makes what is sent out of the call's id, anew for each attempt, and gives null while there is
+   * nothing to send; `take` gets each answer, and tells whether it wants more. It may be sent again after a failure that
+   * passes: it reads, or the service knows what it was sent before.
    */
-  record Call<Q, A>(
-      MethodDescriptor<Q, A> method, Function<String, Iterator<Q>> requests, Duration within, int tries) {
-    static <Q, A> Call<Q, A> of(MethodDescriptor<Q, A> method, Message.Builder input, Duration within, int tries) {
-      return new Call<>(method, id -> List.of(request(method, input, id, "")).iterator(), within, tries);
-    }
+  record Call(
+      String method, Function<String, Iterator<Message>> requests, Duration within, int tries, Kind kind,
+      Predicate<Message> take) {}
+
+  /** What `of` makes of the output of a call with the client's usual deadline. */
+  <T> CompletableFuture<T> one(String method, Map<String, ?> input, Function<Message, T> of) {
+    return whole(method, Map.of("input", input), of);
   }
 
-  /** The output of a call with the client's usual deadline, as `of` shows it. */
-  <O, T> CompletableFuture<T> one(MethodDescriptor<?, ?> method, Message.Builder input, Function<O, T> of) {
-    return one(method, input, "", of);
+  /** The same, the request having more than its input: an idempotency key. */
+  <T> CompletableFuture<T> whole(String method, Map<String, ?> request, Function<Message, T> of) {
+    List<T> made = new ArrayList<>(1);
+    Predicate<Message> take = output -> made.add(of.apply(output));
+    return then(each(method, request, timeout, TRIES, Kind.WHOLE, take), done -> made.get(0));
   }
 
-  /** The same with an idempotency key. */
-  <Q, A, O, T> CompletableFuture<T> one(
-      MethodDescriptor<Q, A> method, Message.Builder input, String key, Function<O, T> of) {
-    List<A> answers = new ArrayList<>(1);
-    Call<Q, A> call =
-        new Call<>(method, id -> List.of(request(method, input, id, key)).iterator(), timeout, Attempts.TRIES);
-    return then(each(call, answers::add, false), done -> of.apply(field((Message) answers.get(0), "output")));
+  /** A call with one request, whose fields are looked at in each attempt; `take` gets the output of each answer. */
+  CompletableFuture<Void> each(
+      String method, Map<String, ?> request, Duration within, int tries, Kind kind, Predicate<Message> take) {
+    Function<String, Message.Builder> sent = id -> Plain.fill(request(method, Map.of("request_id", id)), request);
+    Predicate<Message> told = answer -> take.test(Plain.part(answer, "output"));
+    return new Running(
+        new Call(method, id -> List.of(sent.apply(id).build()).iterator(), within, tries, kind, told));
   }
 
-  /** The envelope, which all requests have alike. */
-  @SuppressWarnings("unchecked")
-  private static <Q> Q request(MethodDescriptor<Q, ?> method, Message.Builder input, String id, String key) {
-    var marshaller = (MethodDescriptor.PrototypeMarshaller<Q>) method.getRequestMarshaller();
-    Message.Builder made = ((Message) marshaller.getMessagePrototype()).newBuilderForType();
-    with(with(made, "request_id", id), "input", input.build());
-    return (Q) (key.isEmpty() ? made : with(made, "idempotency_key", key)).build();
+  /** What is sent to a method. */
+  static Message.Builder request(String method, Map<String, ?> fields) {
+    var marshaller = (MethodDescriptor.PrototypeMarshaller<Message>) METHODS.get(method).getRequestMarshaller();
+    return Plain.fill(marshaller.getMessagePrototype().newBuilderForType(), fields);
   }
 
-  static Message.Builder with(Message.Builder made, String field, Object value) {
-    return made.setField(made.getDescriptorForType().findFieldByName(field), value);
-  }
-
-  @SuppressWarnings("unchecked")
-  static <T> T field(Message message, String name) {
-    return (T) message.getField(message.getDescriptorForType().findFieldByName(name));
-  }
-
-  /** Every answer of a call. With `onlyOnce` it is not sent again after the first. */
-  <Q, A> CompletableFuture<Void> each(Call<Q, A> call, Consumer<A> take, boolean onlyOnce) {
-    return new Running<>(call, ambience.newId().get(), take, onlyOnce).begun();
+  /** Something after a pause, on a connection that is tried at once: gRPC itself would wait longer. */
+  CompletableFuture<Void> later(long pauseNs, Runnable what) {
+    var paused = CompletableFuture.delayedExecutor(pauseNs, TimeUnit.NANOSECONDS);
+    return CompletableFuture.runAsync(channel::resetConnectBackoff, paused).thenRun(what);
   }
 
   /** A call on its way, with all its attempts. */
-  final class Running<Q, A> extends CompletableFuture<Void> {
-    private final Call<Q, A> call;
-    private final String id;
-    private final Consumer<A> take;
-    private final boolean onlyOnce;
-    private final Attempts attempts;
-    private volatile ClientCall<Q, A> open;
+  final class Running extends CompletableFuture<Void> implements ClientResponseObserver<Message, Message> {
+    private final Call call;
+    private final MethodDescriptor<Message, Message> method;
+    private final String id = UUID.randomUUID().toString();
+    private Iterator<Message> requests;
+    private ClientCallStreamObserver<Message> open; // the attempt under way
+    private boolean sent; // nothing more on it
+    private boolean begun; // to answer
+    private int failed; // in a row
+    private long untilNs;
+    private volatile KgsvcException last; // since the last answer
 
-    Running(Call<Q, A> call, String id, Consumer<A> take, boolean onlyOnce) {
+    Running(Call call) {
       this.call = call;
-      this.id = id;
-      this.take = take;
-      this.onlyOnce = onlyOnce;
-      attempts = new Attempts(ambience, call.within(), call.tries());
+      method = METHODS.get(call.method());
+      untilNs = System.nanoTime() + call.within().toNanos();
+      attempt();
     }
 
-    Running<Q, A> begun() {
-      attempt();
-      return this;
+    private synchronized void attempt() {
+      if (!isDone()) {
+        requests = call.requests().apply(id);
+        sent = false;
+        var options = CallOptions.DEFAULT.withDeadlineAfter(untilNs - System.nanoTime(), TimeUnit.NANOSECONDS);
+        ClientCalls.asyncBidiStreamingCall(channel.newCall(method, options), this);
+        pump();
+      }
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<Message> stream) {
+      open = stream;
+      stream.setOnReadyHandler(this::pump);
+    }
+
+    /** Sends what there is to send by now. */
+    synchronized void pump() {
+      while (!sent && requests.hasNext() && (open.isReady() || method.getType().clientSendsOneMessage())) {
+        Message next = requests.next();
+        if (next == null) {
+          return;
+        }
+        open.onNext(next);
+      }
+      if (!sent && !requests.hasNext()) {
+        sent = true;
+        open.onCompleted();
+      }
     }
 
     @Override
     public boolean cancel(boolean interrupt) {
       boolean cancelled = super.cancel(interrupt);
-      ClientCall<Q, A> running = open;
-      if (running != null) { running.cancel("the caller has given up", null); }
+      stop(cancelled);
       return cancelled;
     }
 
-    private void attempt() {
-      var options = CallOptions.DEFAULT.withDeadlineAfter(attempts.leftNs(), TimeUnit.NANOSECONDS);
-      ClientCall<Q, A> made = channel.newCall(call.method(), options);
-      open = made;
-      Iterator<Q> requests = call.requests().apply(id);
-      made.start(new Listener(made, requests), new Metadata());
-      made.request(1);
-      if (call.method().getType().clientSendsOneMessage()) { // then no onReady comes
-        made.sendMessage(requests.next());
-        made.halfClose();
+    /** Nothing more is sent; and the service is told so, if asked. */
+    private synchronized void stop(boolean tell) {
+      sent = true;
+      if (tell) {
+        open.cancel("the caller has enough", null);
       }
-      if (isDone()) { made.cancel("the caller has given up", null); }
+    }
+
+    @Override
+    public void onNext(Message answer) {
+      progressed();
+      try {
+        if (!call.take().test(answer)) {
+          complete(null);
+          stop(!sent || method.getType().clientSendsOneMessage()); // else it ends by itself: all is sent and answered
+        }
+      } catch (RuntimeException thrown) { // by what the caller gave; it is told
+        completeExceptionally(thrown);
+        stop(true);
+      }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      stop(false);
+      failed(KgsvcException.of(failure, address, id));
+    }
+
+    @Override
+    public void onCompleted() {
+      stop(false);
+      if (call.kind() == Kind.ENDLESS) {
+        failed(new KgsvcException("BROKEN", "the service ended the stream", id));
+      } else {
+        complete(null);
+      }
+    }
+
+    /** Something came of it: pauses begin anew. */
+    private void progressed() {
+      failed = 0;
+      last = null;
+      begun = true;
+      if (call.kind() == Kind.ENDLESS) {
+        untilNs = System.nanoTime() + call.within().toNanos();
+      }
     }
 
     private void failed(KgsvcException error) {
-      try {
-        if (closed()) {
-          throw error;
-        }
-        later(attempts.pauseNs(error), this::attempt);
-      } catch (KgsvcException hopeless) {
-        completeExceptionally(hopeless);
+      if (call.kind() == Kind.ENDLESS && error.code().equals("DEADLINE_EXCEEDED")) { // it was quiet until then
+        progressed();
+      }
+      last = error;
+      failed++;
+      double pause = Math.min(FIRST_PAUSE_NS * Math.pow(2, Math.min(failed - 1, 16)), LONGEST_PAUSE_NS);
+      pause = pause * (0.5 + ThreadLocalRandom.current().nextDouble() / 2) + error.retryDelayNs();
+      boolean late = pause >= untilNs - System.nanoTime();
+      int tries = begun && call.kind() == Kind.ONCE ? 1 : call.tries();
+      if (!error.retryable() || failed >= tries || late || channel.isShutdown()) {
+        completeExceptionally(error);
+      } else {
+        later((long) pause, this::attempt);
       }
     }
 
-    private final class Listener extends ClientCall.Listener<A> {
-      private final ClientCall<Q, A> here;
-      private final Iterator<Q> requests;
-      private boolean closed;
-
-      Listener(ClientCall<Q, A> here, Iterator<Q> requests) {
-        this.here = here;
-        this.requests = requests;
-      }
-
-      @Override
-      public void onReady() {
-        while (!closed && here.isReady() && requests.hasNext()) { here.sendMessage(requests.next()); }
-        if (!closed && !requests.hasNext()) {
-          closed = true;
-          here.halfClose();
-        }
-      }
-
-      @Override
-      public void onMessage(A answer) {
-        attempts.progressed();
-        if (onlyOnce) { attempts.last(); }
-        try {
-          take.accept(answer);
-          here.request(1);
-        } catch (RuntimeException thrown) { // by what the caller gave; it is told
-          completeExceptionally(thrown);
-          here.cancel("the caller has failed", thrown);
-        }
-      }
-
-      @Override
-      public void onClose(Status status, Metadata trailers) {
-        if (status.isOk()) {
-          complete(null);
-        } else if (!isDone()) {
-          failed(error(status, trailers, id));
-        }
-      }
+    /** Why nothing is answered for long. */
+    KgsvcException stalled() {
+      KgsvcException broken = last;
+      return broken != null ? broken : new KgsvcException("DEADLINE_EXCEEDED", "nothing was answered in time", id);
     }
   }
 
   /** A future that comes of another, which is cancelled with it. */
   static <A, B> CompletableFuture<B> then(CompletableFuture<A> from, Function<A, B> of) {
-    return bound(from, from.thenApply(of));
+    return next(from, value -> CompletableFuture.completedFuture(of.apply(value)));
   }
 
-  /** The future of what is to be done next; both are cancelled with it. */
+  /** The future of what is to be done next; whichever is under way is cancelled with it. */
   static <A, B> CompletableFuture<B> next(CompletableFuture<A> from, Function<A, CompletableFuture<B>> of) {
-    return bound(from, from.thenCompose(answer -> of.apply(answer)));
-  }
-
-  private static <B> CompletableFuture<B> bound(CompletableFuture<?> from, CompletableFuture<B> made) {
-    made.whenComplete(
-        (result, failure) -> {
-          if (made.isCancelled()) { from.cancel(true); }
-        });
+    CompletableFuture<CompletableFuture<B>> second = from.thenApply(of);
+    CompletableFuture<B> made = second.thenCompose(begun -> begun);
+    made.whenComplete((result, failure) -> from.cancel(true)); // nothing where it has ended
+    made.whenComplete((result, failure) -> second.thenAccept(begun -> begun.cancel(true)));
     return made;
   }
 
@@ -235,14 +238,18 @@ final class Calls {
       return future.get();
     } catch (InterruptedException interrupted) {
       future.cancel(true);
-      Thread.currentThread().interrupt();
-      throw Failure.of("CANCELLED", "the thread was interrupted", "");
+      throw interrupted();
     } catch (ExecutionException failed) {
       if (failed.getCause() instanceof KgsvcException error) {
         error.fillInStackTrace(); // where the caller is
-        throw error;
       }
       throw failed.getCause() instanceof RuntimeException error ? error : new IllegalStateException(failed);
     }
+  }
+
+  /** The failure of a thread that was interrupted while it waited. */
+  static KgsvcException interrupted() {
+    Thread.currentThread().interrupt();
+    return new KgsvcException("CANCELLED", "the thread was interrupted", "");
   }
 }

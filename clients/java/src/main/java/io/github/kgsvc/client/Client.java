@@ -2,15 +2,23 @@ package io.github.kgsvc.client;
 
 import io.grpc.Channel;
 import io.grpc.ClientInterceptor;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.Metadata;
+import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.MetadataUtils;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import kgsvc.v1.AdminServiceGrpc;
-import kgsvc.v1.HealthcheckInput;
-import kgsvc.v1.ListGroupsInput;
+import java.util.concurrent.TimeUnit;
 
 /** A service, reached over one channel, which threads may share. */
 public final class Client implements AutoCloseable {
@@ -35,7 +43,7 @@ public final class Client implements AutoCloseable {
   public static Client connect(String server) { return builder().server(server).build(); }
 
   /** {@return what says where the service is and who calls; what is left out comes from the environment} */
-  public static Builder builder() { return new Builder(System.getenv()); }
+  public static Builder builder() { return new Builder(); }
 
   /**
    * The memory of a tenant.
@@ -49,14 +57,11 @@ public final class Client implements AutoCloseable {
   public Health health() { return Calls.join(healthAsync()); }
 
   /** {@return what the service runs on, without blocking} */
-  public CompletableFuture<Health> healthAsync() {
-    return calls.one(AdminServiceGrpc.getHealthcheckMethod(), HealthcheckInput.newBuilder(), Health::of);
-  }
+  public CompletableFuture<Health> healthAsync() { return calls.one("Healthcheck", Map.of(), Plain.as(Health.class)); }
 
   /** {@return the groups that the caller may read} */
   public Listing<GroupSummary> groups() {
-    var input = ListGroupsInput.newBuilder();
-    return new Listing<>(calls, AdminServiceGrpc.getListGroupsMethod(), input, "groups", GroupSummary::of);
+    return new Listing<>(calls, "ListGroups", Map.of(), "groups", GroupSummary.class);
   }
 
   /**
@@ -64,43 +69,26 @@ public final class Client implements AutoCloseable {
    *
    * @return the channel, which ends with the client
    */
-  public Channel channel() { return calls.channel; }
+  public Channel channel() { return calls.channel(); }
 
   /** Ends the channel and all calls. */
   @Override
-  public void close() { calls.close(); }
+  public void close() { calls.channel().shutdownNow(); }
 
   /** Where the service is and who calls. */
   public static final class Builder {
-    private final Map<String, String> environment;
+    private static final int LARGEST_ANSWER = 8 << 20;
+
+    private final Map<String, String> settings = new HashMap<>(System.getenv());
     private final List<ClientInterceptor> interceptors = new ArrayList<>();
-    private String server;
-    private String token;
     private boolean tls;
-    private Path ca;
-    private Path cert;
-    private Path key;
-    private String name;
     private Duration timeout = Duration.ofSeconds(30);
 
-    Builder(Map<String, String> environment) {
-      this.environment = environment;
-      server = given("KGSVC_SERVER");
-      token = given("KGSVC_TOKEN");
-      ca = path("KGSVC_TLS_CA");
-      cert = path("KGSVC_TLS_CERT");
-      key = path("KGSVC_TLS_KEY");
-      name = given("KGSVC_TLS_NAME");
-    }
+    private Builder() {}
 
-    private String given(String variable) {
-      String value = environment.get(variable);
-      return value == null || value.isEmpty() ? null : value;
-    }
-
-    private Path path(String variable) {
-      String value = given(variable);
-      return value == null ? null : Path.of(value);
+    private Builder with(String variable, Object value) {
+      settings.put(variable, value == null ? "" : value.toString());
+      return this;
     }
 
     /**
@@ -109,10 +97,7 @@ public final class Client implements AutoCloseable {
      * @param server host:port
      * @return this
      */
-    public Builder server(String server) {
-      this.server = server;
-      return this;
-    }
+    public Builder server(String server) { return with("KGSVC_SERVER", server); }
 
     /**
      * Sets what proves who calls. Beyond this machine it needs TLS.
@@ -120,10 +105,7 @@ public final class Client implements AutoCloseable {
      * @param token the token; null: none
      * @return this
      */
-    public Builder token(String token) {
-      this.token = token;
-      return this;
-    }
+    public Builder token(String token) { return with("KGSVC_TOKEN", token); }
 
     /**
      * Uses TLS, trusting the usual authorities.
@@ -141,10 +123,7 @@ public final class Client implements AutoCloseable {
      * @param ca a file of PEM
      * @return this
      */
-    public Builder tlsCa(Path ca) {
-      this.ca = ca;
-      return this;
-    }
+    public Builder tlsCa(Path ca) { return with("KGSVC_TLS_CA", ca); }
 
     /**
      * Uses TLS with a certificate of the caller.
@@ -153,11 +132,7 @@ public final class Client implements AutoCloseable {
      * @param key its key, a file of PEM (PKCS 8)
      * @return this
      */
-    public Builder tlsCert(Path cert, Path key) {
-      this.cert = cert;
-      this.key = key;
-      return this;
-    }
+    public Builder tlsCert(Path cert, Path key) { return with("KGSVC_TLS_CERT", cert).with("KGSVC_TLS_KEY", key); }
 
     /**
      * Sets the name in the certificate of the service, where that is not its address.
@@ -165,10 +140,7 @@ public final class Client implements AutoCloseable {
      * @param name the name
      * @return this
      */
-    public Builder tlsName(String name) {
-      this.name = name;
-      return this;
-    }
+    public Builder tlsName(String name) { return with("KGSVC_TLS_NAME", name); }
 
     /**
      * Sets how long a call may take with all its attempts; 30 seconds by default.
@@ -197,12 +169,79 @@ public final class Client implements AutoCloseable {
      *
      * @return the client, which connects with its first call
      * @throws IllegalArgumentException if a token would travel readable by all, or a key lacks its certificate
-     * @throws java.io.UncheckedIOException if a file cannot be read
+     * @throws UncheckedIOException if a file cannot be read
      */
     public Client build() {
-      String address = server == null ? Connection.ADDRESS : server;
-      Connection connection = new Connection(address, token, tls, ca, cert, key, name);
-      return new Client(new Calls(connection, timeout, interceptors, Ambience.USUAL));
+      settings.values().removeIf(String::isEmpty);
+      String address = settings.getOrDefault("KGSVC_SERVER", "127.0.0.1:50051");
+      boolean here = address.matches("(127\\.|localhost:|\\[::1]:|unix:).*");
+      boolean safe = tls || given("KGSVC_TLS_CA") || given("KGSVC_TLS_CERT");
+      if (given("KGSVC_TLS_CERT") != given("KGSVC_TLS_KEY")) {
+        throw new IllegalArgumentException("a certificate and its key must be given together");
+      } else if (given("KGSVC_TOKEN") && !safe && !here) {
+        throw new IllegalArgumentException(
+            "the token would travel to " + address + " readable by all: use tls() or tlsCa(...)");
+      }
+      var channel =
+          Grpc.newChannelBuilder(address, safe ? certificates().build() : InsecureChannelCredentials.create())
+              .maxInboundMessageSize(LARGEST_ANSWER)
+              .keepAliveTime(30, TimeUnit.SECONDS)
+              .keepAliveTimeout(10, TimeUnit.SECONDS)
+              .intercept(MetadataUtils.newAttachHeadersInterceptor(metadata()))
+              .intercept(interceptors);
+      if (given("KGSVC_TLS_NAME")) {
+        channel.overrideAuthority(settings.get("KGSVC_TLS_NAME"));
+      }
+      return new Client(new Calls(channel.build(), address, timeout));
+    }
+
+    private boolean given(String variable) { return settings.containsKey(variable); }
+
+    private File file(String variable) { return new File(settings.get(variable)); }
+
+    private TlsChannelCredentials.Builder certificates() {
+      var made = TlsChannelCredentials.newBuilder();
+      try {
+        if (given("KGSVC_TLS_CA")) {
+          made.trustManager(file("KGSVC_TLS_CA"));
+        }
+        return given("KGSVC_TLS_CERT") ? made.keyManager(file("KGSVC_TLS_CERT"), file("KGSVC_TLS_KEY")) : made;
+      } catch (IOException unreadable) {
+        throw new UncheckedIOException(unreadable);
+      }
+    }
+
+    /** Of every call: errors come as gRPC statuses; who calls. */
+    private Metadata metadata() {
+      Metadata made = new Metadata();
+      made.put(Metadata.Key.of("kgsvc-errors", Metadata.ASCII_STRING_MARSHALLER), "status");
+      if (given("KGSVC_TOKEN")) {
+        String bearer = "Bearer " + settings.get("KGSVC_TOKEN");
+        made.put(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), bearer);
+      }
+      return made;
     }
   }
+
+  /**
+   * What runs there.
+   *
+   * @param status healthy
+   * @param version that of the service
+   * @param contractRevision which operations and fields it knows
+   * @param store where it keeps the graph
+   */
+  public record Health(String status, String version, int contractRevision, String store) {}
+
+  /**
+   * How much a group holds.
+   *
+   * @param id the group
+   * @param episodes its texts
+   * @param entities its entities
+   * @param facts its facts
+   * @param changedAt when it changed last; null: never
+   */
+  public record GroupSummary(
+      @From("group_id") String id, int episodes, int entities, int facts, Instant changedAt) {}
 }

@@ -18,10 +18,17 @@ import java.util.Map;
 public record Entity(
     String uuid, String name, String summary, List<String> labels, List<String> aliases,
     Map<String, Object> attributes, Instant createdAt) {
-  static Entity of(kgsvc.v1.EntityNode raw) {
-    return new Entity(
-        raw.getUuid(), raw.getName(), Plain.maybe(raw.hasSummary(), raw.getSummary()),
-        List.copyOf(raw.getLabelsList()), List.copyOf(raw.getAliasesList()),
-        raw.hasAttributes() ? Plain.map(raw.getAttributes()) : null, Plain.time(raw.getCreatedAt()));
-  }
+  /**
+   * An entity with what is known about it.
+   *
+   * @param uuid its id
+   * @param name its name
+   * @param type its type, such as Person
+   * @param summary what is known of it in short; null: not written yet
+   * @param facts its facts
+   * @param episodes the latest that name it
+   */
+  public record Known(
+      @From("node.uuid") String uuid, @From("node.name") String name, String type,
+      @From("node.summary") String summary, List<Fact> facts, List<Episode> episodes) {}
 }

@@ -15,13 +15,5 @@ import java.time.Instant;
  * @param sourceUrl where it may be read; null: not told
  */
 public record Episode(
-    String uuid, String name, String body, String kind, Instant referenceTime, Instant createdAt,
-    String sourceDescription, String sourceUrl) {
-  static Episode of(kgsvc.v1.Episode raw) {
-    return new Episode(
-        raw.getUuid(), Plain.maybe(raw.hasName(), raw.getName()), raw.getBody(), Plain.word(raw.getSource()),
-        Plain.time(raw.getReferenceTime()), Plain.time(raw.getCreatedAt()),
-        Plain.maybe(raw.hasSourceDescription(), raw.getSourceDescription()),
-        Plain.maybe(raw.hasSourceUrl(), raw.getSourceUrl()));
-  }
-}
+    String uuid, String name, String body, @From("source") String kind, Instant referenceTime, Instant createdAt,
+    String sourceDescription, String sourceUrl) {}

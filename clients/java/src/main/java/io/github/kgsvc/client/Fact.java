@@ -23,16 +23,7 @@ import java.util.Map;
  * @param attributes what else is known of it; null: nothing
  */
 public record Fact(
-    String uuid, String text, String relation, String source, String target, String sourceUuid, String targetUuid,
-    Instant validAt, Instant invalidAt, Instant createdAt, Instant expiredAt, String expiredReason,
-    List<String> episodes, Map<String, Object> attributes) {
-  static Fact of(kgsvc.v1.FactResult raw) {
-    return new Fact(
-        raw.getUuid(), raw.getFact(), raw.getName(), raw.getSourceName(), raw.getTargetName(),
-        raw.getSourceNodeUuid(), raw.getTargetNodeUuid(), Plain.time(raw.hasValidAt(), raw.getValidAt()),
-        Plain.time(raw.hasInvalidAt(), raw.getInvalidAt()), Plain.time(raw.getCreatedAt()),
-        Plain.time(raw.hasExpiredAt(), raw.getExpiredAt()),
-        Plain.maybe(raw.hasExpiredReason(), raw.getExpiredReason()), List.copyOf(raw.getEpisodesList()),
-        raw.hasAttributes() ? Plain.map(raw.getAttributes()) : null);
-  }
-}
+    String uuid, @From("fact") String text, @From("name") String relation, @From("source_name") String source,
+    @From("target_name") String target, @From("source_node_uuid") String sourceUuid,
+    @From("target_node_uuid") String targetUuid, Instant validAt, Instant invalidAt, Instant createdAt,
+    Instant expiredAt, String expiredReason, List<String> episodes, Map<String, Object> attributes) {}

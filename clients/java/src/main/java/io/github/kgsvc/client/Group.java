@@ -6,6 +6,7 @@ import java.time.Instant;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** The memory of a tenant. Every method blocks; each throws {@link KgsvcException} when it fails. */
@@ -65,9 +66,8 @@ public final class Group {
    * @param time that of the first that tells none; null: now
    * @return what became of them
    */
-  public Report stream(Iterator<?> items, Instant time) {
-    Instant first = time == null ? async.calls.ambience.clock().instant() : time;
-    return new Sending(async.calls, id()).run(items, new Converter(first));
+  public Receipt.Report stream(Iterator<?> items, Instant time) {
+    return new Sending(async.calls).run(id(), items, new Converter(time));
   }
 
   /**
@@ -76,7 +76,7 @@ public final class Group {
    * @param items as {@link #stream(Iterator, Instant)} takes them
    * @return what became of them
    */
-  public Report stream(Stream<?> items) { return stream(items.iterator(), null); }
+  public Receipt.Report stream(Stream<?> items) { return stream(items.iterator(), null); }
 
   /**
    * Waits until all items are in the graph, parked or deleted; for ten minutes.
@@ -84,7 +84,7 @@ public final class Group {
    * @param added a receipt, a document or a report
    * @return what became of the items
    */
-  public Outcome wait(Waitable added) { return Calls.join(async.wait(added)); }
+  public Receipt.Outcome wait(Waitable added) { return Calls.join(async.wait(added)); }
 
   /**
    * Waits until all items are in the graph, parked or deleted.
@@ -93,7 +93,7 @@ public final class Group {
    * @param within for how long
    * @return what became of the items
    */
-  public Outcome wait(Waitable added, Duration within) { return Calls.join(async.wait(added, within)); }
+  public Receipt.Outcome wait(Waitable added, Duration within) { return Calls.join(async.wait(added, within)); }
 
   /**
    * Finds facts that bear on a query.
@@ -101,7 +101,7 @@ public final class Group {
    * @param query the question, or words
    * @return what was found
    */
-  public Found search(String query) { return search(Query.of(query)); }
+  public Query.Found search(String query) { return search(Query.of(query)); }
 
   /**
    * Finds what bears on a query.
@@ -109,7 +109,7 @@ public final class Group {
    * @param query what is asked
    * @return what was found
    */
-  public Found search(Query query) { return Calls.join(async.search(query)); }
+  public Query.Found search(Query query) { return Calls.join(async.search(query)); }
 
   /**
    * Tells what is known that bears on a query.
@@ -133,9 +133,7 @@ public final class Group {
    * @param question the question
    * @return the answer
    */
-  public Answer ask(String question) {
-    return ask(Query.of(question), piece -> {});
-  }
+  public Query.Answer ask(String question) { return ask(Query.of(question), piece -> {}); }
 
   /**
    * Answers a question in words, from the memory alone.
@@ -144,7 +142,7 @@ public final class Group {
    * @param onPiece gets the answer as it is written
    * @return the answer
    */
-  public Answer ask(Query question, Consumer<String> onPiece) { return Calls.join(async.ask(question, onPiece)); }
+  public Query.Answer ask(Query question, Consumer<String> onPiece) { return Calls.join(async.ask(question, onPiece)); }
 
   /**
    * Tells what a fact replaced and what replaced it.
@@ -160,7 +158,7 @@ public final class Group {
    * @param uuid its uuid
    * @return the entity with its facts and the latest episodes that name it
    */
-  public KnownEntity entity(String uuid) { return entity(uuid, false); }
+  public Entity.Known entity(String uuid) { return entity(uuid, false); }
 
   /**
    * Tells what is known of a thing.
@@ -169,7 +167,7 @@ public final class Group {
    * @param ended whether facts that ended are wanted too
    * @return the entity with its facts and the latest episodes that name it
    */
-  public KnownEntity entity(String uuid, boolean ended) { return Calls.join(async.entity(uuid, ended)); }
+  public Entity.Known entity(String uuid, boolean ended) { return Calls.join(async.entity(uuid, ended)); }
 
   /**
    * Deletes a text for good, with all that it alone supports. That it is not there is no error.
@@ -202,7 +200,7 @@ public final class Group {
    * @return what became of it
    * @throws java.io.UncheckedIOException if it cannot be read
    */
-  public AddedDocument addDocument(Path file) { return addDocument(NewDocument.of(file)); }
+  public Document.Added addDocument(Path file) { return addDocument(NewDocument.of(file)); }
 
   /**
    * Adds a document, or a new text of one.
@@ -211,7 +209,7 @@ public final class Group {
    * @return what became of it
    * @throws java.io.UncheckedIOException if its file cannot be read
    */
-  public AddedDocument addDocument(NewDocument document) { return Calls.join(async.addDocument(document)); }
+  public Document.Added addDocument(NewDocument document) { return Calls.join(async.addDocument(document)); }
 
   /**
    * Looks at a document.
@@ -238,7 +236,7 @@ public final class Group {
    * @param states accepted, parked, ...: those in one of them; none: all
    * @return the items
    */
-  public Listing<Item> items(String... states) { return async.items(states); }
+  public Listing<Receipt.Item> items(String... states) { return async.items(states); }
 
   /** {@return the latest 1,000 texts, the oldest of them first} */
   public Listing<Episode> episodes() { return episodes(1_000, 100); }
@@ -253,10 +251,40 @@ public final class Group {
   public Listing<Episode> episodes(int last, int pageSize) { return async.episodes(last, pageSize); }
 
   /**
-   * Follows the group: all that is in it, and then every change, without end, over broken connections.
+   * Follows the group: gives all that is in it, and then every change, over broken connections, to a function, which is
+   * called again only when it is done.
    *
    * @param cursor that of the last changes that were dealt with; null: from the beginning
-   * @return the changes; to be closed
+   * @param take what to do with it; it returns whether it wants more
    */
-  public Following follow(String cursor) { return new Following(async, cursor); }
+  public void follow(String cursor, Predicate<Changes> take) { Calls.join(async.follow(cursor, take)); }
+
+  /**
+   * What changed in a group, in one step: what is there now, and what is gone.
+   *
+   * @param rev the revision of the graph: everything up to it has been told
+   * @param cursor where to go on, once this is dealt with
+   * @param reset forget what was told before: all that there is follows
+   * @param current there was nothing more when this was sent
+   * @param entities entities, new or changed
+   * @param facts facts, new or changed
+   * @param episodes texts, new or changed
+   * @param removedEntities the ids of entities that are gone
+   * @param removedFacts the ids of facts that are gone
+   * @param removedEpisodes the ids of texts that are gone
+   */
+  public record Changes(
+      long rev, String cursor, boolean reset, boolean current, List<Entity> entities, List<Fact> facts,
+      List<WatchedEpisode> episodes, List<String> removedEntities, List<String> removedFacts,
+      List<String> removedEpisodes) {
+    /**
+     * An episode with the entities that it names.
+     *
+     * @param uuid its id
+     * @param episode the text
+     * @param entities the ids of the entities
+     */
+    public record WatchedEpisode(
+        @From("episode.uuid") String uuid, Episode episode, @From("entity_uuids") List<String> entities) {}
+  }
 }

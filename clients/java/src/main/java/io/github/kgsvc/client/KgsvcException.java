@@ -1,11 +1,43 @@
 package io.github.kgsvc.client;
 
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.BadRequest;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 
-/** A call that failed; the service's docs/contract.md says what each code means. */
-public class KgsvcException extends RuntimeException {
+/**
+ * A call that failed. Its code says why:
+ *
+ * <ul>
+ *   <li>INVALID_ARGUMENT, LIMIT_EXCEEDED, MALFORMED_REQUEST: the service does not take the input
+ *   <li>NOT_FOUND: the thing named does not exist
+ *   <li>CONFLICT: it exists already with other content, or several groups have the uuid
+ *   <li>UNAUTHENTICATED, PERMISSION_DENIED: the token is missing or not valid (any more), or does not grant this
+ *   <li>READ_ONLY: an operator has switched writes off
+ *   <li>UNIMPLEMENTED: the service does not know the operation, its contract is older than this client's
+ *   <li>OVERLOADED, QUOTA_EXCEEDED, SHUTTING_DOWN, STORE_UNAVAILABLE, EMBEDDER_UNAVAILABLE, MODEL_UNAVAILABLE: it
+ *       cannot do it at the moment
+ *   <li>DEADLINE_EXCEEDED: no answer in time; a write may have happened, and to send it again is safe
+ *   <li>UNREACHABLE: no service answers; BROKEN, CANCELLED: the connection, or the call, ended
+ *   <li>INTERNAL: a fault of the service
+ * </ul>
+ */
+public final class KgsvcException extends RuntimeException {
   private static final long serialVersionUID = 1L;
+  private static final Set<String> PASSING =
+      Set.of(
+          "OVERLOADED", "QUOTA_EXCEEDED", "SHUTTING_DOWN", "STORE_UNAVAILABLE", "EMBEDDER_UNAVAILABLE",
+          "MODEL_UNAVAILABLE", "DEADLINE_EXCEEDED", "UNREACHABLE", "BROKEN", "CANCELLED");
+  private static final Metadata.Key<String> CODE =
+      Metadata.Key.of("kgsvc-error-code", Metadata.ASCII_STRING_MARSHALLER);
 
   /**
    * A field of a request that was not acceptable.
@@ -15,90 +47,83 @@ public class KgsvcException extends RuntimeException {
    */
   public record Violation(String field, String description) {}
 
-  private final transient String code;
-  private final transient String requestId;
-  private final transient List<Violation> fields;
-  private final transient Duration retryDelay;
+  /** What went wrong, as the contract names it. */
+  private final String code;
 
-  KgsvcException(Failure failure) {
-    super(failure.message());
-    code = failure.code();
-    requestId = failure.requestId();
-    fields = failure.fields();
-    retryDelay = failure.retryDelay();
+  /** By which the service's logs know the call. */
+  private String requestId;
+
+  private transient List<Violation> fields = List.of();
+
+  /** How long to wait before the next attempt; null where the service does not say. */
+  private Duration retryDelay;
+
+  KgsvcException(String code, String message, String requestId) {
+    super(message);
+    this.code = code;
+    this.requestId = requestId;
   }
 
-  /** {@return one of the service's codes, or one that {@link Unreachable} or {@link OlderService} names} */
+  /** The exception for a status that a call to `address` ended with. */
+  static KgsvcException of(Throwable failure, String address, String requestId) {
+    Status status = Status.fromThrowable(failure);
+    Metadata trailers = Objects.requireNonNullElseGet(Status.trailersFromThrowable(failure), Metadata::new);
+    String said = Objects.requireNonNullElse(status.getDescription(), "");
+    String code = Objects.requireNonNullElse(trailers.get(CODE), byGrpc(status.getCode()));
+    if (code.equals("UNREACHABLE")) {
+      said = "no service answers at " + address + ": " + said;
+    } else if (code.equals("UNIMPLEMENTED")) {
+      said = address + " does not know this operation: is it older than this client?";
+    }
+    KgsvcException made = new KgsvcException(code, said, requestId);
+    made.initCause(failure);
+    StatusProto.fromThrowable(failure).getDetailsList().forEach(made::add);
+    return made;
+  }
+
+  /** What gRPC itself says where the service said nothing. INTERNAL and UNKNOWN are broken streams. */
+  private static String byGrpc(Status.Code code) {
+    return switch (code) {
+      case UNAVAILABLE -> "UNREACHABLE";
+      case INTERNAL, UNKNOWN -> "BROKEN";
+      case RESOURCE_EXHAUSTED -> "LIMIT_EXCEEDED"; // larger than a message may be
+      default -> code.name();
+    };
+  }
+
+  private void add(Any detail) {
+    try {
+      if (detail.is(ErrorInfo.class)) {
+        requestId = detail.unpack(ErrorInfo.class).getMetadataOrDefault("request_id", requestId);
+      } else if (detail.is(BadRequest.class)) {
+        var wrong = detail.unpack(BadRequest.class).getFieldViolationsList();
+        fields = wrong.stream().map(each -> new Violation(each.getField(), each.getDescription())).toList();
+      } else if (detail.is(RetryInfo.class)) {
+        var delay = detail.unpack(RetryInfo.class).getRetryDelay();
+        retryDelay = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+      }
+    } catch (InvalidProtocolBufferException damaged) {
+      return; // code and sentence are there all the same
+    }
+  }
+
+  /** {@return why it failed} */
   public String code() { return code; }
 
-  /** {@return its id} */
+  /** {@return its id, which names the call in the service's log} */
   public String requestId() { return requestId; }
 
-  /** {@return the fields; empty if it was none} */
+  /** {@return the fields of the request that were wrong; empty if it was none} */
   public List<Violation> fields() { return fields == null ? List.of() : fields; }
 
-  /** {@return the delay; null if the service names none} */
+  /** {@return how long to wait before trying again; null if the service does not say} */
   public Duration retryDelay() { return retryDelay; }
 
-  /** {@return whether it may} */
-  public boolean retryable() { return false; }
+  long retryDelayNs() { return retryDelay == null ? 0 : retryDelay.toNanos(); }
+
+  /** {@return whether the same call may succeed later} */
+  public boolean retryable() { return PASSING.contains(code); }
 
   @Override
   public String toString() { return getClass().getName() + ": " + code + ": " + getMessage(); }
-
-  /** The service does not take the input: INVALID_ARGUMENT, LIMIT_EXCEEDED, MALFORMED_REQUEST. */
-  public static final class InvalidInput extends KgsvcException {
-    InvalidInput(Failure failure) { super(failure); }
-  }
-
-  /** The thing named does not exist. */
-  public static final class NotFound extends KgsvcException {
-    NotFound(Failure failure) { super(failure); }
-  }
-
-  /** It exists already with other content, or several groups have the uuid. */
-  public static final class Conflict extends KgsvcException {
-    Conflict(Failure failure) { super(failure); }
-  }
-
-  /**
-   * The token is missing or not valid (any more), UNAUTHENTICATED, or does not grant this, PERMISSION_DENIED.
-   */
-  public static final class AccessDenied extends KgsvcException {
-    AccessDenied(Failure failure) { super(failure); }
-  }
-
-  /** INTERNAL, or a code that this client does not know. */
-  public static final class ServiceFault extends KgsvcException {
-    ServiceFault(Failure failure) { super(failure); }
-  }
-
-  /** UNIMPLEMENTED: the service does not know the operation, its contract is older than this client's. */
-  public static final class OlderService extends KgsvcException {
-    OlderService(Failure failure) { super(failure); }
-  }
-
-  /**
-   * The service cannot do it at the moment: OVERLOADED, QUOTA_EXCEEDED, SHUTTING_DOWN, STORE_UNAVAILABLE,
-   * EMBEDDER_UNAVAILABLE, MODEL_UNAVAILABLE.
-   */
-  public static class Unavailable extends KgsvcException {
-    Unavailable(Failure failure) { super(failure); }
-
-    @Override
-    public boolean retryable() { return true; }
-  }
-
-  /** No service answers (UNREACHABLE), or the connection broke (BROKEN, CANCELLED). */
-  public static final class Unreachable extends Unavailable {
-    Unreachable(Failure failure) { super(failure); }
-  }
-
-  /** No answer in time; a write may have happened, and sending it again with the same uuids is safe. */
-  public static final class DeadlineExceeded extends KgsvcException {
-    DeadlineExceeded(Failure failure) { super(failure); }
-
-    @Override
-    public boolean retryable() { return true; }
-  }
 }

@@ -1,49 +1,47 @@
 package io.github.kgsvc.client;
 
-import com.google.protobuf.Message;
-import io.grpc.MethodDescriptor;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /**
- * A listing, of which pages are fetched on the way: {@code for (Item item : memory.items()) ...}.
+ * A listing, of which pages are fetched on the way: {@code for (Receipt.Item item : memory.items()) ...}.
  *
  * @param <T> what is listed
  */
 public final class Listing<T> implements Iterable<T> {
-  /** `next` is the token of the page after; empty: there is none. */
+  /** A page, and the token of the next one; empty: there is none. */
   private record Page<T>(List<T> entries, String next) {}
 
-  private final Function<String, CompletableFuture<Page<T>>> pages;
+  private final Function<String, CompletableFuture<Page<T>>> pages; // by their tokens; empty: the first
 
-  /** `input` asks for the first page; `entries` is the field of a page that has what is listed, as `of` shows it. */
-  <R> Listing(Calls calls, MethodDescriptor<?, ?> method, Message.Builder input, String entries, Function<R, T> of) {
+  /** `input` asks for the first page; `entries` is the field of a page that has what is listed. */
+  Listing(Calls calls, String method, Map<String, ?> input, String entries, Class<T> as) {
     pages =
         token -> {
-          Message.Builder asked = token.isEmpty() ? input : Calls.with(input.clone(), "page_token", token);
+          Map<String, Object> asked = new HashMap<>(token.isEmpty() ? Map.of() : Map.of("page_token", token));
+          asked.putAll(input);
           return calls.one(
-              method,
-              asked,
-              (Message page) ->
-                  new Page<>(
-                      Plain.list(Calls.<List<R>>field(page, entries), of), Calls.field(page, "next_page_token")));
+              method, asked,
+              page -> new Page<>(Plain.list(as, page, entries), Plain.text(page, "next_page_token")));
         };
   }
 
   @Override
-  public Iterator<T> iterator() {
-    return Stream.iterate(page(""), page -> page != null, this::after)
-        .flatMap(page -> page.entries().stream())
-        .iterator();
-  }
+  public Iterator<T> iterator() { return stream().iterator(); }
+
+  private Page<T> after(Page<T> page) { return page.next().isEmpty() ? null : Calls.join(pages.apply(page.next())); }
 
   /** {@return what is listed, fetched as it is consumed} */
-  public Stream<T> stream() { return StreamSupport.stream(spliterator(), false); }
+  public Stream<T> stream() {
+    return Stream.iterate(Calls.join(pages.apply("")), page -> page != null, this::after)
+        .flatMap(page -> page.entries().stream());
+  }
 
   /**
    * Gives all that is listed to a function, without blocking.
@@ -61,8 +59,4 @@ public final class Listing<T> implements Iterable<T> {
           return page.next().isEmpty() ? CompletableFuture.completedFuture(null) : from(page.next(), each);
         });
   }
-
-  private Page<T> page(String token) { return Calls.join(pages.apply(token)); }
-
-  private Page<T> after(Page<T> page) { return page.next().isEmpty() ? null : page(page.next()); }
 }

@@ -14,8 +14,8 @@ import java.time.Instant;
  * @param sourceUrl where it may be read; null: not told
  */
 public record Message(
-    String content, String role, String name, Instant time, String uuid, String sourceDescription,
-    String sourceUrl) {
+    String content, @From("role_type") String role, @From("role") String name, @From("timestamp") Instant time,
+    String uuid, String sourceDescription, String sourceUrl) {
   /**
    * What somebody said, no more being told.
    *
@@ -31,7 +31,5 @@ public record Message(
    * @param time when
    * @return the message
    */
-  public Message at(Instant time) {
-    return new Message(content, role, name, time, uuid, sourceDescription, sourceUrl);
-  }
+  public Message at(Instant time) { return Plain.with(this, "time", time); }
 }

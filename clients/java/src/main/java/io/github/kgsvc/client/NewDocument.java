@@ -1,30 +1,49 @@
 package io.github.kgsvc.client;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * A document to add, or a new text of one. It is the same document by id, else by sourceUrl, else by path.
  *
- * @param text its text; null: there is data, or the file at path is read
- * @param data the bytes of a file; null: there is text, or the file at path is read
- * @param path where the file is, or what it is called; null: not told
+ * @param text its text; null: there is data
+ * @param data the bytes of a file; null: there is text
+ * @param path where the file is, or what it is called, which tells its format; null: not told
  * @param id its id; null: the service makes one
  * @param title its title; null: not told
  * @param sourceUrl where it may be read; null: not told
  * @param author who wrote it; null: not told
- * @param time when the text was true; null: when the file was last changed, or now
+ * @param time when the text was true; null: now
  */
 public record NewDocument(
-    String text, byte[] data, String path, String id, String title, String sourceUrl, String author, Instant time) {
+    String text, byte[] data, String path, @From("document_id") String id, String title, String sourceUrl,
+    String author, @From("reference_time") Instant time) {
+  private static final int WHOLE = 3 << 20;
+  private static final int PART = 1 << 20;
+
   /**
-   * A file.
+   * A file, which is read at once.
    *
    * @param file where it is
-   * @return the document
+   * @return the document, with its path and when it was last changed
+   * @throws UncheckedIOException if it cannot be read
    */
   public static NewDocument of(Path file) {
-    return new NewDocument(null, null, file.toString(), null, null, null, null, null);
+    try {
+      Instant changed = Files.getLastModifiedTime(file).toInstant();
+      return new NewDocument(null, Files.readAllBytes(file), file.toString(), null, null, null, null, changed);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
   }
 
   /**
@@ -54,9 +73,7 @@ public record NewDocument(
    * @param path where the file is, or what it is called; null: not told
    * @return the same with it
    */
-  public NewDocument path(String path) {
-    return new NewDocument(text, data, path, id, title, sourceUrl, author, time);
-  }
+  public NewDocument path(String path) { return Plain.with(this, "path", path); }
 
   /**
    * The same with id.
@@ -64,7 +81,7 @@ public record NewDocument(
    * @param id its id; null: the service makes one
    * @return the same with it
    */
-  public NewDocument id(String id) { return new NewDocument(text, data, path, id, title, sourceUrl, author, time); }
+  public NewDocument id(String id) { return Plain.with(this, "id", id); }
 
   /**
    * The same with title.
@@ -72,9 +89,7 @@ public record NewDocument(
    * @param title its title; null: not told
    * @return the same with it
    */
-  public NewDocument title(String title) {
-    return new NewDocument(text, data, path, id, title, sourceUrl, author, time);
-  }
+  public NewDocument title(String title) { return Plain.with(this, "title", title); }
 
   /**
    * The same with sourceUrl.
@@ -82,9 +97,7 @@ public record NewDocument(
    * @param sourceUrl where it may be read; null: not told
    * @return the same with it
    */
-  public NewDocument sourceUrl(String sourceUrl) {
-    return new NewDocument(text, data, path, id, title, sourceUrl, author, time);
-  }
+  public NewDocument sourceUrl(String sourceUrl) { return Plain.with(this, "sourceUrl", sourceUrl); }
 
   /**
    * The same with author.
@@ -92,17 +105,61 @@ public record NewDocument(
    * @param author who wrote it; null: not told
    * @return the same with it
    */
-  public NewDocument author(String author) {
-    return new NewDocument(text, data, path, id, title, sourceUrl, author, time);
-  }
+  public NewDocument author(String author) { return Plain.with(this, "author", author); }
 
   /**
    * The same with time.
    *
-   * @param time when the text was true; null: when the file was last changed, or now
+   * @param time when the text was true; null: now
    * @return the same with it
    */
-  public NewDocument time(Instant time) {
-    return new NewDocument(text, data, path, id, title, sourceUrl, author, time);
+  public NewDocument time(Instant time) { return Plain.with(this, "time", time); }
+
+  /** What the service says of one that came in parts: without a code it has it. */
+  record Answered(
+      Document.Added document, @From("error.error_code") String code, @From("error.message") String message,
+      String requestId) {
+    Document.Added stored() {
+      if (code != null) {
+        throw new KgsvcException(code, message, requestId);
+      }
+      return document;
+    }
+  }
+
+  /** Sends it to a group, in parts if it is larger than a call may be. */
+  CompletableFuture<Document.Added> send(Calls calls, String group) {
+    Map<String, Object> item = Plain.fields(this);
+    item.putIfAbsent("reference_time", Instant.now());
+    ByteString content = text != null ? ByteString.copyFromUtf8(text) : ByteString.copyFrom(data);
+    if (content.size() > WHOLE) {
+      item.replace("text", "");
+      item.replace("data", ByteString.EMPTY);
+      return inParts(calls, group, item, content);
+    }
+    item.replace("data", content);
+    var input = Map.of("group_id", group, "documents", List.of(item));
+    return calls.one("AddDocuments", input, added -> Plain.list(Document.Added.class, added, "documents").get(0));
+  }
+
+  private static CompletableFuture<Document.Added> inParts(
+      Calls calls, String group, Map<String, Object> item, ByteString content) {
+    List<Document.Added> answers = new ArrayList<>(1);
+    var call =
+        new Calls.Call(
+            "StreamDocuments", id -> parts(group, item, content).iterator(), Calls.WAIT, Calls.TRIES, Calls.Kind.WHOLE,
+            answer -> answers.add(Plain.of(Answered.class, answer).stored()));
+    return Calls.then(calls.new Running(call), done -> answers.get(0));
+  }
+
+  private static List<Message> parts(String group, Map<String, Object> item, ByteString content) {
+    List<Message> parts = new ArrayList<>();
+    parts.add(Calls.request("StreamDocuments", Map.of("group_id", group, "document", item)).build());
+    for (int from = 0; from < content.size(); from += PART) {
+      int to = Math.min(from + PART, content.size());
+      var more = Map.of("more", content.substring(from, to), "last", to == content.size());
+      parts.add(Calls.request("StreamDocuments", more).build());
+    }
+    return parts;
   }
 }

@@ -1,197 +1,160 @@
 package io.github.kgsvc.client;
 
-import io.grpc.CallOptions;
-import io.grpc.ClientCall;
-import io.grpc.Metadata;
-import io.grpc.Status;
+import com.google.protobuf.Message;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Iterator;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
-import kgsvc.v1.IngestionServiceGrpc;
+import kgsvc.v1.Status;
 import kgsvc.v1.StreamEpisodesRequest;
 import kgsvc.v1.StreamEpisodesResponse;
 
-/** One run of a stream: the caller's thread reads the items, those of gRPC send them and take the answers. */
-final class Sending {
-  private final Calls calls;
-  private final String group;
-  private final Window window = new Window();
-  private final Attempts attempts;
-  private Exchange open; // null: between two streams
-  private long answeredBefore; // when the last stream ended
-  private KgsvcException last; // that may pass
-  private KgsvcException failed; // for good
-  private boolean over;
+/**
+ * One run of a stream: the caller's thread reads the items, those of gRPC send them and take the answers. Items that
+ * have no answer yet are bounded in number and size, and sent again if a stream breaks; they are in the order given,
+ * and their `client_ref` is their number. Iterates what is to be sent on the open stream; null: nothing at the moment.
+ */
+final class Sending implements Iterator<Message> {
+  private static final Duration ALWAYS = Duration.ofDays(36_500);
+  private static final int ITEMS = 1_024;
+  private static final int BYTES = 8 << 20;
 
-  Sending(Calls calls, String group) {
-    this.calls = calls;
-    this.group = group;
-    attempts = new Attempts(calls.ambience, Attempts.ALWAYS, Attempts.FOREVER);
+  private final ArrayDeque<StreamEpisodesRequest> sent = new ArrayDeque<>(); // on the stream that is open
+  private final ArrayDeque<StreamEpisodesRequest> unsent = new ArrayDeque<>();
+  private final List<Receipt.Refusal> refused = new ArrayList<>();
+  private final List<String> receipts = new ArrayList<>();
+  private final Duration patience;
+  private final Calls.Running running;
+  private long stored;
+  private long duplicates;
+  private long bytes;
+  private long given;
+  private int doubtful; // of the first: sent on a stream that broke, hence perhaps stored
+  private boolean closed;
+
+  Sending(Calls calls) {
+    patience = calls.timeout();
+    running =
+        calls.new Running(
+            new Calls.Call(
+                "StreamEpisodes", id -> reopened(), ALWAYS, Calls.FOREVER, Calls.Kind.ENDLESS,
+                answer -> answered((StreamEpisodesResponse) answer)));
+    running.whenComplete((done, failure) -> wake());
   }
 
-  static void inThread(Runnable task) {
-    Thread thread = new Thread(task, "kgsvc-stream");
-    thread.setDaemon(true);
-    thread.start();
-  }
-
-  Report run(Iterator<?> items, Converter converter) {
-    reopen();
+  /** Sends all items to a group, in the thread of the caller. */
+  Receipt.Report run(String group, Iterator<?> items, Converter converter) {
     try {
       while (items.hasNext()) {
-        StreamEpisodesRequest item = converter.streamed(group, items.next());
+        Record item = converter.item(items.next());
         if (item != null) {
-          put(item);
+          await(() -> sent.size() + unsent.size() < ITEMS && bytes < BYTES);
+          put(Map.of("group_id", group, item instanceof Note ? "episode" : "message", item));
+          running.pump();
         }
       }
-      return ended();
+      if (close()) {
+        running.complete(null); // before the stream ends, which then is no failure
+      }
+      running.pump();
+      await(this::done);
+      return new Receipt.Report(stored, duplicates, List.copyOf(refused), List.copyOf(receipts));
     } finally {
       stop();
     }
   }
 
-  private synchronized void put(StreamEpisodesRequest item) {
-    await(window::hasRoom);
-    window.put(item);
-    pump();
-  }
-
-  private synchronized Report ended() {
-    window.close();
-    pump();
-    await(window::done);
-    return window.report();
-  }
-
   /** The caller waits no longer. */
-  synchronized void stop() {
-    over = true;
-    if (failed == null && !window.done()) {
-      failed = Failure.of("CANCELLED", "the stream was given up", "");
-    }
-    if (open != null && !window.done()) {
-      open.call.cancel("the stream was given up", null);
-    }
-    notifyAll();
-  }
+  void stop() { running.cancel(true); }
+
+  private synchronized void wake() { notifyAll(); }
 
   /** Waits. Throws when the stream failed, or nothing was answered for too long. */
-  private void await(BooleanSupplier reached) {
-    long answered = window.answered();
-    Attempts time = new Attempts(calls.ambience, calls.timeout, 1);
-    while (!reached.getAsBoolean()) {
-      if (failed != null) {
-        throw failed;
-      }
-      if (window.answered() > answered) {
-        answered = window.answered();
-        time = new Attempts(calls.ambience, calls.timeout, 1);
-      }
-      if (time.leftNs() <= 0) {
-        throw stalled();
+  private synchronized void await(BooleanSupplier reached) {
+    long untilNs = 0;
+    for (long before = -1; !reached.getAsBoolean(); ) {
+      long answered = given - sent.size() - unsent.size();
+      if (running.isDone()) {
+        Calls.join(running); // which throws
+      } else if (answered > before) {
+        before = answered;
+        untilNs = System.nanoTime() + patience.toNanos();
+      } else if (System.nanoTime() >= untilNs) {
+        throw running.stalled();
       }
       try {
-        TimeUnit.NANOSECONDS.timedWait(this, time.leftNs());
+        wait(Math.max(1, (untilNs - System.nanoTime()) / 1_000_000));
       } catch (InterruptedException interrupted) {
-        Thread.currentThread().interrupt();
-        throw Failure.of("CANCELLED", "the thread was interrupted", "");
+        throw Calls.interrupted();
       }
     }
   }
 
-  /** Nothing was answered for too long: since the last stream broke, or on one that is open. */
-  private KgsvcException stalled() {
-    boolean broken = last != null && window.answered() == answeredBefore;
-    return broken ? last : Failure.of("DEADLINE_EXCEEDED", "nothing was answered in time", "");
+  private synchronized void put(Map<String, ?> item) {
+    var numbered = Plain.fill(StreamEpisodesRequest.newBuilder().setClientRef(Long.toString(given++)), item).build();
+    unsent.add(numbered);
+    bytes += numbered.getSerializedSize();
   }
 
-  /** Sends what the open stream takes now. */
-  private void pump() {
-    while (open != null && window.sends() && open.call.isReady()) {
-      open.call.sendMessage(window.next());
-    }
-    if (open != null && window.ends() && !open.ended) {
-      open.ended = true;
-      open.call.halfClose();
-    }
+  /** No more items come. Whether all are answered. */
+  private synchronized boolean close() {
+    closed = true;
+    return done();
   }
 
-  /** Begins the next stream. */
-  private synchronized void reopen() {
-    if (over) {
-      return;
+  /** Whether everything is answered and nothing more comes. */
+  private boolean done() { return !hasNext() && sent.isEmpty(); }
+
+  @Override
+  public synchronized boolean hasNext() { return !closed || !unsent.isEmpty(); }
+
+  @Override
+  public synchronized Message next() {
+    StreamEpisodesRequest next = unsent.poll();
+    if (next != null) {
+      sent.add(next);
     }
-    window.reopened();
-    open = new Exchange(calls.channel.newCall(IngestionServiceGrpc.getStreamEpisodesMethod(), CallOptions.DEFAULT));
-    open.call.start(open, new Metadata());
-    open.call.request(Integer.MAX_VALUE);
+    return next;
   }
 
-  private void broken(KgsvcException error) {
-    open = null;
-    if (window.answered() > answeredBefore) {
-      attempts.progressed();
+  /** A new stream begins: everything that is not answered is sent again. */
+  private synchronized Iterator<Message> reopened() {
+    doubtful = Math.max(doubtful, sent.size());
+    while (!sent.isEmpty()) {
+      unsent.addFirst(sent.removeLast());
     }
-    answeredBefore = window.answered();
-    last = error;
-    if (over || window.done()) {
-      return;
-    }
-    try {
-      if (calls.closed()) {
-        throw error;
-      }
-      calls.later(attempts.pauseNs(error), this::reopen);
-    } catch (KgsvcException hopeless) {
-      failed = hopeless;
-    }
+    return this;
   }
 
-  /** One stream until its end. */
-  private final class Exchange extends ClientCall.Listener<StreamEpisodesResponse> {
-    private final ClientCall<StreamEpisodesRequest, StreamEpisodesResponse> call;
-    private boolean ended;
-
-    Exchange(ClientCall<StreamEpisodesRequest, StreamEpisodesResponse> call) {
-      this.call = call;
+  /** The service has dealt with the first that waits. Whether there will be more answers. */
+  private synchronized boolean answered(StreamEpisodesResponse answer) {
+    if (sent.isEmpty() || !answer.getClientRef().equals(sent.peek().getClientRef())) {
+      throw new KgsvcException("INTERNAL", "the service answered item " + answer.getClientRef() + " out of turn", "");
     }
+    bytes -= sent.remove().getSerializedSize();
+    count(answer, doubtful > 0);
+    doubtful = Math.max(0, doubtful - 1);
+    notifyAll();
+    return !done();
+  }
 
-    private void locked(Runnable change) {
-      synchronized (Sending.this) {
-        if (open == this) {
-          change.run();
-          Sending.this.notifyAll();
-        }
-      }
+  /** One that was sent before on a stream that broke may be a duplicate of itself. */
+  private void count(StreamEpisodesResponse answer, boolean sentBefore) {
+    if (answer.getStatus() == Status.STATUS_ERROR) {
+      var error = answer.getError();
+      long index = Long.parseLong(answer.getClientRef());
+      refused.add(new Receipt.Refusal(index, error.getErrorCode(), error.getMessage()));
+    } else if (answer.getDuplicate() && !sentBefore) {
+      duplicates++;
+    } else {
+      stored++;
     }
-
-    @Override
-    public void onReady() {
-      locked(Sending.this::pump);
-    }
-
-    @Override
-    public void onMessage(StreamEpisodesResponse answer) {
-      locked(
-          () -> {
-            try {
-              window.answer(answer);
-              pump();
-            } catch (KgsvcException outOfTurn) {
-              failed = outOfTurn;
-              call.cancel("an answer out of turn", outOfTurn);
-            }
-          });
-    }
-
-    @Override
-    public void onClose(Status status, Metadata trailers) {
-      locked(
-          () ->
-              broken(
-                  status.isOk()
-                      ? Failure.of("BROKEN", "the service ended the stream too early", "")
-                      : calls.error(status, trailers, "")));
+    String receipt = answer.getReceiptId();
+    if (!receipt.isEmpty() && (receipts.isEmpty() || !receipt.equals(receipts.get(receipts.size() - 1)))) {
+      receipts.add(receipt);
     }
   }
 }

@@ -6,14 +6,11 @@ import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import io.github.kgsvc.client.Add;
-import io.github.kgsvc.client.Changes;
-import io.github.kgsvc.client.Following;
 import io.github.kgsvc.client.Group;
 import io.github.kgsvc.client.Listing;
 import io.github.kgsvc.client.NewDocument;
-import io.github.kgsvc.client.Outcome;
 import io.github.kgsvc.client.Query;
-import io.github.kgsvc.client.Report;
+import io.github.kgsvc.client.Receipt;
 import io.github.kgsvc.client.Waitable;
 import java.lang.reflect.RecordComponent;
 import java.time.Duration;
@@ -26,6 +23,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -33,6 +31,8 @@ import java.util.stream.Stream;
 /** The operations of the client by the names that scenarios have for them; results as JSON. */
 final class Steps {
   private record Kept(List<String> receipts) implements Waitable {}
+
+  private static volatile boolean late; // a follower was told of changes after it had enough
 
   private final Group group;
   private final boolean async;
@@ -45,6 +45,9 @@ final class Steps {
   }
 
   JsonElement result(JsonObject step) {
+    if (late) {
+      throw new Scenarios.Problem("a follower was told of changes after it had enough");
+    }
     return switch (step.get("do").getAsString()) {
       case "control" -> {
         control.accept(text(step, "action"));
@@ -54,7 +57,7 @@ final class Steps {
       case "stream" -> json(streamed(step));
       case "wait" -> {
         Waitable receipt = receipts(step.get("receipt"));
-        Outcome outcome = done(() -> group.async().wait(receipt), () -> group.wait(receipt));
+        Receipt.Outcome outcome = done(() -> group.async().wait(receipt), () -> group.wait(receipt));
         JsonObject states = new JsonObject();
         states.add("states", json(outcome.items().values().stream().map(item -> item.state()).toList()));
         yield states;
@@ -154,7 +157,7 @@ final class Steps {
     return new Kept(List.of(strings(receipt.getAsJsonObject(), "receipts")));
   }
 
-  private Report streamed(JsonObject step) {
+  private Receipt.Report streamed(JsonObject step) {
     Stream<?> items = step.has("items") ? items(step).stream() : made(step);
     Instant time = time(step, "time");
     return done(() -> group.async().stream(items, time), () -> group.stream(items.iterator(), time));
@@ -202,45 +205,20 @@ final class Steps {
   }
 
   private JsonElement followed(String cursor) {
-    List<Changes> told = async ? untilCurrentAsync(cursor) : untilCurrent(cursor);
+    List<Group.Changes> told = new ArrayList<>();
+    Predicate<Group.Changes> take =
+        changes -> {
+          late |= !told.isEmpty() && told.get(told.size() - 1).current();
+          told.add(changes);
+          return !changes.current();
+        };
+    done(() -> group.async().follow(cursor, take), () -> nothing(() -> group.follow(cursor, take)));
     JsonObject found = new JsonObject();
     found.addProperty("reset", told.get(0).reset());
     found.add("facts", json(told.stream().flatMap(each -> each.facts().stream()).map(fact -> fact.text()).toList()));
     found.addProperty("removed_facts", told.stream().mapToInt(each -> each.removedFacts().size()).sum());
     found.addProperty("cursor", told.get(told.size() - 1).cursor());
     return found;
-  }
-
-  private List<Changes> untilCurrent(String cursor) {
-    List<Changes> told = new ArrayList<>();
-    try (Following following = group.follow(cursor)) {
-      for (Changes changes : following) {
-        told.add(changes);
-        if (changes.current()) {
-          break;
-        }
-      }
-    }
-    return told;
-  }
-
-  private List<Changes> untilCurrentAsync(String cursor) {
-    List<Changes> told = new ArrayList<>();
-    CompletableFuture<Void> current = new CompletableFuture<>();
-    CompletableFuture<Void> following =
-        group.async()
-            .follow(
-                cursor,
-                changes -> {
-                  told.add(changes);
-                  if (changes.current()) {
-                    current.complete(null);
-                  }
-                });
-    following.whenComplete((none, failure) -> current.completeExceptionally(failure));
-    done(() -> current, null);
-    following.cancel(true);
-    return told;
   }
 
   /** A result as JSON: records by the names that every client has for their fields. */

@@ -1,0 +1,57 @@
+"""Modes of the service and pauses of groups (ModeStore)."""
+
+from __future__ import annotations
+
+import apsw
+
+from kgsvc.domain.model.modes import ModeChange, ServiceModes
+from kgsvc.stores.embedded.rows import all_rows, first_row, make_group, one_row
+from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
+
+_NOTE_ACTIVITY = "UPDATE totals SET activity = activity + 1 WHERE id = 1"
+
+
+def _modes(db: apsw.Connection) -> ServiceModes:
+    since: dict[str, int] = dict(all_rows(db, "SELECT name, since_ms FROM modes"))
+    paused = int(one_row(db, "SELECT count(*) FROM paused_groups")[0])
+    return ServiceModes(since.get("read_only"), since.get("model_off"), paused)
+
+
+def _set_modes(db: apsw.Connection, change: ModeChange, now_ms: int) -> ServiceModes:
+    for name, on in (("read_only", change.read_only), ("model_off", change.model_off)):
+        if on:
+            db.execute("INSERT INTO modes VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, now_ms))
+        elif on is not None:
+            db.execute("DELETE FROM modes WHERE name = ?", (name,))
+    db.execute(_NOTE_ACTIVITY)
+    return _modes(db)
+
+
+def _pause_group(db: apsw.Connection, group_id: str, now_ms: int) -> int:
+    make_group(db, group_id)
+    db.execute(
+        "INSERT INTO paused_groups VALUES (?, ?) ON CONFLICT (group_id) DO NOTHING", (group_id, now_ms)
+    )
+    db.execute(_NOTE_ACTIVITY)
+    return int(one_row(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,))[0])
+
+
+def _resume_group(db: apsw.Connection, group_id: str) -> None:
+    db.execute("DELETE FROM paused_groups WHERE group_id = ?", (group_id,))
+    db.execute(_NOTE_ACTIVITY)
+
+
+def paused_since(db: apsw.Connection, group_id: str) -> int | None:
+    """Since when the group is paused; None: it is not."""
+    row = first_row(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,))
+    return None if row is None else int(row[0])
+
+
+class EmbeddedModes(EmbeddedBase):
+    """ModeStore."""
+
+    modes = reading(_modes)
+    set_modes = writing(_set_modes)
+    pause_group = writing(_pause_group)
+    resume_group = writing(_resume_group)
+    paused_since = reading(paused_since)

@@ -1,0 +1,34 @@
+"""Modes of the service and pauses of groups; part of stores/protocol.py and under its general promises.
+
+They are kept in the store, so that they hold for every process and after a restart. What a paused group
+does not do is the store's to see to: `ready_groups`, `next_due_ms`, `open_builds` and `open_fills` leave it
+out, `claim` and `begin` give None for it, and `start_items` starts nothing under a lease that is held.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kgsvc.domain.model.modes import ModeChange, ServiceModes
+
+
+class ModeStore(Protocol):
+    """What an operator holds back."""
+
+    async def modes(self) -> ServiceModes:
+        """The modes that are on. One cheap read, whatever the store holds."""
+
+    async def set_modes(self, change: ModeChange, now_ms: int) -> ServiceModes:
+        """Switch modes, which counts as activity; all modes after that. One that is on already keeps the time
+        since when it is."""
+
+    async def pause_group(self, group_id: str, now_ms: int) -> int:
+        """Let the items of the group wait, which counts as activity; since when they do. Creates the group's
+        record if needed. `delete_group` ends the pause."""
+
+    async def resume_group(self, group_id: str) -> None:
+        """Have the group's items worked on again, which counts as activity. One that is not paused, or not
+        known, is fine."""
+
+    async def paused_since(self, group_id: str) -> int | None:
+        """Since when the group is paused; None: it is not."""

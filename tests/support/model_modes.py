@@ -1,0 +1,45 @@
+"""The model's ModeStore."""
+
+from dataclasses import replace
+
+from kgsvc.domain.model.modes import ModeChange, ServiceModes
+from tests.support.model_intake import ModelIntake
+
+
+def _since(before: int | None, on: bool | None, now_ms: int) -> int | None:
+    if on is None:
+        return before
+    return (now_ms if before is None else before) if on else None
+
+
+class ModelModes(ModelIntake):
+    """What an operator holds back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._modes = ServiceModes()
+
+    async def modes(self) -> ServiceModes:
+        return replace(self._modes, paused_groups=sum(g.paused_ms is not None for g in self._groups.values()))
+
+    async def set_modes(self, change: ModeChange, now_ms: int) -> ServiceModes:
+        self._modes = ServiceModes(
+            _since(self._modes.read_only_ms, change.read_only, now_ms),
+            _since(self._modes.model_off_ms, change.model_off, now_ms),
+        )
+        self._activity += 1
+        return await self.modes()
+
+    async def pause_group(self, group_id: str, now_ms: int) -> int:
+        group = self._group(group_id)
+        group.paused_ms = now_ms if group.paused_ms is None else group.paused_ms
+        self._activity += 1
+        return group.paused_ms
+
+    async def resume_group(self, group_id: str) -> None:
+        if group_id in self._groups:
+            self._groups[group_id].paused_ms = None
+        self._activity += 1
+
+    async def paused_since(self, group_id: str) -> int | None:
+        return self.peek(group_id).paused_ms
