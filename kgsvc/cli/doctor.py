@@ -274,7 +274,10 @@ async def _vectors(settings: Settings, store: Store) -> tuple[str, bool]:
     """Whether groups have vectors of another embedder than the configured one."""
     from kgsvc import backends
 
-    embedder = backends.make_embedder(settings)
+    try:
+        embedder = backends.make_embedder(settings)
+    except ConfigError:  # the embedder's own line says it
+        return "not compared: the embedder cannot be made", True
     if embedder is None:
         return "not compared: there is no embedder", True
     heads = await store.heads(await store.group_ids())

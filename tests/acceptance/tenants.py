@@ -1,5 +1,7 @@
 """Tenants that make calls at random, and a memory of whose each id is and of who was told it."""
 
+import hashlib
+import json
 import random
 import re
 from collections.abc import Iterable, Iterator
@@ -82,6 +84,7 @@ class Memory:
     tokens: list[str] = field(default_factory=list)  # of pages, and cursors, whosever
     facts: list[FactResult] = field(default_factory=list)  # whosever
     told: list[Told] = field(default_factory=list)
+    exported: dict[str, bytes] = field(default_factory=dict)  # by tenant, the last group it was given whole
     twins: int = 0  # calls that were repeated with an id that there never was
 
     def learn(self, tenant: str, asked: frozenset[str], answer: Message) -> None:
@@ -164,6 +167,10 @@ class Tenant:
         answers, failure = await self._answers(name, requests)
         for each in answers:
             self._memory.learn(self.name, asked, each)
+        if name == "ExportGroup" and answers and answers[-1].output.last:
+            data = b"".join(each.output.data for each in answers)
+            if len(data) == answers[-1].output.offset:  # not the rest of a former export
+                self._memory.exported[self.name] = data
         answered = failure is None and all(each.error.error_code == "" for each in answers)
         self.answered += answered
         if failure is None:
@@ -212,6 +219,14 @@ class Tenant:
         return answers, None
 
 
+def _as_group(group: str, data: bytes) -> bytes:
+    """An export as if it were of another group."""
+    header, *rows, end = data.splitlines(keepends=True)
+    header = json.dumps(json.loads(header) | {"group_id": group}).encode() + b"\n"
+    digest = hashlib.sha256(b"".join((header, *rows))).hexdigest()
+    return b"".join((header, *rows, json.dumps(json.loads(end) | {"sha256": digest}).encode(), b"\n"))
+
+
 class Wishes:
     """What a tenant asks for: of its own groups and of others', with ids of everybody."""
 
@@ -242,7 +257,7 @@ class Wishes:
         if name == "StreamDocuments":
             return [self._streamed_document() for _ in range(self._rng.randint(1, 2))]
         if name == "ImportGroup":
-            return [ImportGroupRequest(group_id=self._some_group(), data=b'{"row": "none"}\n', last=True)]
+            return [self._import()]
         return {**self._writes(), **self._reads(), **self._changes()}[name]
 
     def _previous(self) -> list[str]:
@@ -257,6 +272,14 @@ class Wishes:
     def _streamed_document(self) -> StreamDocumentsRequest:
         group = self._group if self._rng.random() < 0.8 else self._some_group()
         return StreamDocumentsRequest(group_id=group, document=self._document("-t"), last=True)
+
+    def _import(self) -> ImportGroupRequest:
+        """What cannot be read, anywhere, or what the tenant was given, into a new group of its own."""
+        given = self._memory.exported.get(self._tenant)
+        if given is None or self._rng.random() < 0.5:
+            return ImportGroupRequest(group_id=self._some_group(), data=b'{"row": "none"}\n', last=True)
+        copy = f"{self._tenant}/copy{self._rng.randrange(1_000_000)}"
+        return ImportGroupRequest(group_id=copy, data=_as_group(copy, given), last=True)
 
     def _document(self, end: str) -> DocumentItem:
         spoken = f"{self._tenant}-{self._rng.randrange(8)}"
