@@ -177,6 +177,7 @@ async def test_what_is_in_a_foreign_group_is_not_there(server: Guarded) -> None:
             "GetEntityEdge": {"uuid": fact.uuid},
             "GetFactHistory": {"uuid": fact.uuid},
             "UpdateFact": {"uuid": fact.uuid, "fact": "Alice owns Acme"},
+            "RetractFact": {"uuid": fact.uuid, "reason": "another Alice was meant"},
             "GetEntityNode": entity,
             "GetReceipt": {"receipt_id": accepted.receipt_id},
             "WatchReceipt": {"receipt_id": accepted.receipt_id},

@@ -91,6 +91,7 @@ async def test_every_rpc_answers_and_does_what_it_says(client: Client, group: st
     works, likes = await searched(ask, group)
     await changed(ask, group, works, likes)
     await grouped(ask, group)
+    await retracted(ask, group, works)
     await followed(ask, group)
     await deleted(ask, group, likes)
     unasked = METHODS.keys() - ask.called
@@ -165,6 +166,14 @@ async def changed(ask: Caller, group: str, works: typ.FactResult, likes: typ.Fac
     assert [each.merge_id for each in listed] == [split.split_id, merged.merge_id]
     assert (await ask("UndoSplit", group_id=group, split_id=split.split_id)).node.uuid == merged.node.uuid
     await ask("UndoMerge", group_id=group, merge_id=merged.merge_id)
+
+
+async def retracted(ask: Caller, group: str, works: typ.FactResult) -> None:
+    """A fact that was never true."""
+    history = await ask("GetFactHistory", uuid=works.uuid, group_id=group)
+    leads = {"uuid": history.facts[-1].uuid, "group_id": group}
+    gone = (await ask("RetractFact", **leads, reason="another Alice was meant")).edge
+    assert (gone.expired_reason, gone.retract_reason) == ("retracted", "another Alice was meant")
 
 
 async def grouped(ask: Caller, group: str) -> None:
