@@ -131,7 +131,7 @@ function Correction({ graph, fact }: { graph: Graph; fact: Fact }) {
       <label>Fact <input value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
       <label>Why <input value={reason} placeholder="What was wrong" onInput={(event) => setReason(event.currentTarget.value)} /></label>
       <Action act={correct}>Correct</Action>
-      <Action act={retract} title="It was never true: it stays in the history, with the reason">Retract</Action>
+      <Action act={retract} needs={reason.trim() !== ""} title="It was never true. Say why; it stays in the history">Retract</Action>
       <Action act={remove} danger>Delete …</Action>
     </div>
   );
