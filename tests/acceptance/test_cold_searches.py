@@ -216,7 +216,9 @@ async def _steps(service: Service) -> dict[str, int]:
     """How often the store was asked for what."""
     said = await service.metrics()
     made = dict(re.findall(r'^kgsvc_store_round_trips_total\{step="(\w+)"\} (\S+)$', said, re.MULTILINE))
-    return {step: int(float(made.get(step, 0))) for step in ("search_candidates", "changes", "heads", "names")}
+    return {
+        step: int(float(made.get(step, 0))) for step in ("search_candidates", "changes", "heads", "names")
+    }
 
 
 async def _names_read(service: Service, client: Client, group: str, query: str) -> int:
