@@ -272,12 +272,14 @@ class Engine:
         return heads, meanings
 
     async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
-        """The names of entities that a question calls by an alias. A group of which only the facts are in
-        memory is asked for in the store, until its entities are loaded behind the answer."""
-        names = (LazyPart.TEXTS,)
-        if self.indexes.holds(head.group_id, names):
-            return await self.indexes.use([head], lambda each: each[0].texts.nodes.meant(text), parts=names)
-        self.indexes.load_behind(head, 0, names)
+        """The names of entities that a question calls by an alias: from memory if they are there and up to
+        date, else from the store. In a group at rest they are loaded then, behind the answer; to keep up with
+        one that is written to would cost more than to ask."""
+        texts = self.indexes.texts(head)
+        if texts is not None:
+            return texts.nodes.meant(text)
+        if self.indexes.at_rest(head):
+            self.indexes.load_behind(head, 0, (LazyPart.TEXTS,))
         return await self._named(head.group_id, runs)
 
     async def _named(self, group_id: str, runs: Sequence[str]) -> Sequence[str]:

@@ -140,6 +140,9 @@ class SharedGroup:
             Counter()
         )  # rows that changed since a part was last written to a file
         self.awaited = 0  # callers who wait for it
+        self.seen: tuple[int, int] | None = (
+            None  # its epoch and revision when it was last asked whether it rests
+        )
 
     def ready(self, part: LazyPart) -> bool:
         """Whether a part needs no more than what changed since; one that failed is empty again."""
