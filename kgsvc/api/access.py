@@ -44,7 +44,7 @@ RIGHTS: Mapping[str, Right] = {
         ("RetryItems", "UpdateFact", "MergeEntityNodes", "UndoMerge", "SplitEntityNode", "UndoSplit"),
         Right.WRITE,
     ),
-    **dict.fromkeys(("DeleteEntityEdge", "DeleteEpisode", "BuildCommunities"), Right.WRITE),
+    **dict.fromkeys(("RetractFact", "DeleteEntityEdge", "DeleteEpisode", "BuildCommunities"), Right.WRITE),
     **dict.fromkeys(("DeleteGroup", "PutOntology", "ClearAll", "SetModes"), Right.ADMIN),
     **dict.fromkeys(("ExportGroup", "ImportGroup"), Right.ADMIN),
 }

@@ -96,6 +96,7 @@ def fact_result(
         expired_reason=fact.expired_reason,
         expired_by_fact=fact.expired_by_fact,
         expired_by_episode=fact.expired_by_episode,
+        retract_reason=fact.retract_reason,
     )
 
 

@@ -172,6 +172,7 @@ def _by_fact(facts: Sequence[FactResult]) -> Iterator[list[str]]:
 def _believed(fact: FactResult) -> str:
     if not fact.HasField("expired_at"):
         return f"believed since {day(fact.created_at)}"
-    because = f" ({fact.expired_reason})" if fact.expired_reason else ""
+    why = f"{fact.expired_reason}: {shortened(fact.retract_reason)}" if fact.retract_reason else ""
+    because = f" ({why or fact.expired_reason})" if fact.expired_reason else ""
     by = f", by fact {fact.expired_by_fact}" if fact.expired_by_fact else ""
     return f"believed from {day(fact.created_at)} to {day(fact.expired_at)}{because}{by}"

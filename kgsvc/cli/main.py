@@ -31,6 +31,7 @@ COMMANDS = {
     "pause": "Let the items of a group wait.",
     "resume": "Have the items of a group worked on again.",
     "mode": "Switch the service to read-only, or models off.",
+    "retract": "Say that a fact was never true.",
     "delete": "Delete an episode, a document, a fact or a group.",
     "model": "Get the model that embeds in the process.",
     "token": "Make, list and revoke credentials of callers.",

@@ -1,4 +1,4 @@
-"""GetEntityEdge, GetFactHistory, UpdateFact and DeleteEntityEdge.
+"""GetEntityEdge, GetFactHistory, UpdateFact, RetractFact and DeleteEntityEdge.
 
 A fact is answered with its sources: the episodes that state it, in the order of `episodes`.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kgsvc.commands.core import Core, no_entities, the_one, until_applied
 from kgsvc.domain.errors import Conflict, InvalidArgument, NotFound, RevisionChanged, Violation
-from kgsvc.domain.facts.amendments import FactInput, correct, says_so, successor
+from kgsvc.domain.facts.amendments import FactInput, correct, retracted, says_so, successor
 from kgsvc.domain.facts.plan import text_digest
 from kgsvc.domain.facts.slots import UPDATED
 from kgsvc.domain.model.delta import Claim, Erased, FactTombstone, GraphDelta, GroupHead, NameView
@@ -20,6 +20,7 @@ from kgsvc.pipeline.summaries import summarised
 from kgsvc.stores.protocol import GraphStore, HistoryStore, ReadStore
 
 OPERATION = "UpdateFact"
+RETRACTION = "RetractFact"
 _CORRECTIONS = 100  # that are followed from a fact, in both directions together
 _EPISODES = 10  # of the fact, whose traces are searched for facts that it superseded in other slots
 
@@ -145,11 +146,51 @@ async def update_fact(core: Core, wanted: FactInput, key: str | None = None) -> 
     if old not in slots.facts:  # it changed between the reads
         raise RevisionChanged("the fact changed since it was read")
     facts = {fact.uuid: fact for fact in correct(old, new, slots, system_ms)}
-    delta = await _update_delta(core, old, new, facts, system_ms)
+    edges = await core.store.episode_edges(old.group_id, old.episodes)
+    delta = await _delta(core, old.group_id, facts, system_ms)
+    stating = {uuid: tuple(sorted({*stated, new.uuid})) for uuid, stated in edges.items()}
+    delta = replace(delta, episode_edges=stating)
     after = await core.apply(replace(delta, claim=claim), view.head)
     if after.rev == view.head.rev:  # the key was used before, and the fact stated this already then
         return FactUpdate(old.uuid, old)
     return FactUpdate(old.uuid, facts[new.uuid])
+
+
+@until_applied
+async def retract_fact(
+    core: Core, uuid: str, group_id: str | None, reason: str, key: str | None = None
+) -> Fact:
+    """Say under the group's lock that a fact was never true; the fact as it is then. A repeated idempotency
+    key with the same input writes nothing and returns the fact.
+
+    Raises NotFound, Conflict (it is expired already; uuid in several groups; the key was used with another
+    input), EmbedderUnavailable (only where a row is new), Overloaded, StoreUnavailable.
+    """
+    old = await find_fact(core.store, uuid, group_id)
+    head = (await core.store.names(old.group_id, ())).head
+    claim = core.claim(RETRACTION, key, digest(uuid, reason))
+    if old.expired_ms is not None:
+        if claim is None or old.retract_reason != reason:
+            raise _expired_already()
+        await core.apply(GraphDelta(old.group_id, head.last_ms, bumps_rev=False, claim=claim), head)
+        return old
+    corrected = (await _corrections(core.store, old)).keys() - {old.uuid}
+    view = await core.store.slots(old.group_id, await _slots_around(core.store, old))
+    if old not in view.facts:  # it changed between the reads
+        raise RevisionChanged("the fact changed since it was read")
+    system_ms = core.system_ms(head)
+    facts = retracted(old, corrected, reason, view, system_ms)
+    delta = await _delta(core, old.group_id, facts, system_ms)
+    await core.apply(replace(delta, claim=claim), head)
+    return facts[old.uuid]
+
+
+async def _slots_around(store: ReadStore, fact: Fact) -> set[str]:
+    """The fact's slot, and every other in which its episodes stated or ended something."""
+    slots = {fact.slot}
+    for episode in fact.episodes:
+        slots.update((await store.traces(fact.group_id, episode)).slots)
+    return slots
 
 
 @until_applied
@@ -172,17 +213,14 @@ def without_fact(fact: Fact, head: GroupHead, system_ms: int) -> GraphDelta:
     return GraphDelta(head.group_id, system_ms, remove_facts=(stone,))
 
 
-async def _update_delta(
-    core: Core, old: Fact, new: Fact, facts: Mapping[str, Fact], system_ms: int
-) -> GraphDelta:
-    edges = await core.store.episode_edges(old.group_id, old.episodes)
+async def _delta(core: Core, group_id: str, facts: Mapping[str, Fact], system_ms: int) -> GraphDelta:
+    """The change that writes these facts, with vectors of new ones and the summaries that follow."""
     created = {uuid: fact.fact for uuid, fact in facts.items() if fact.created_ms == system_ms}
     delta = GraphDelta(
-        group_id=old.group_id,
+        group_id=group_id,
         system_ms=system_ms,
         facts=tuple(facts.values()),
-        episode_edges={uuid: tuple(sorted({*stated, new.uuid})) for uuid, stated in edges.items()},
-        vectors=await core.vectors(old.group_id, created),
+        vectors=await core.vectors(group_id, created),
         space=core.space,
     )
     return await summarised(core.store, delta, {})
@@ -193,10 +231,12 @@ async def _first_outcome(store: ReadStore, old: Fact, new_uuid: str, keyed: bool
     if keyed and old.expired_reason == UPDATED and old.expired_by_fact == new_uuid:
         for fact in await store.facts(old.group_id, [new_uuid]):
             return FactUpdate(old.uuid, fact)
-    raise Conflict(
-        "the fact is already expired; update the fact that replaced it",
-        [Violation("uuid", "names a fact that is already expired")],
-    )
+    raise _expired_already("; update the fact that replaced it")
+
+
+def _expired_already(advice: str = "") -> Conflict:
+    violation = Violation("uuid", "names a fact that is already expired")
+    return Conflict(f"the fact is already expired{advice}", [violation])
 
 
 def _ends(wanted: FactInput) -> list[str]:

@@ -14,8 +14,9 @@ from typing import Any, Protocol, TypeVar
 
 from kgsvc.domain.errors import LimitExceeded, NotFound, StoreUnavailable, Violation
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.delta import GroupHead
+from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.graph import Fact
+from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import namesakes_of
 from kgsvc.models.protocol import CrossEncoder, Embedder
 from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
@@ -271,15 +272,26 @@ class Engine:
         return heads, meanings
 
     async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
-        """The names of entities that a question calls by an alias."""
-        texts = self.indexes.texts(head)
-        if texts is not None:
-            return texts.nodes.meant(text)
+        """The names of entities that a question calls by an alias. A group of which only the facts are in
+        memory is asked for in the store, until its entities are loaded behind the answer."""
+        names = (LazyPart.TEXTS,)
+        if self.indexes.holds(head.group_id, names):
+            return await self.indexes.use([head], lambda each: each[0].texts.nodes.meant(text), parts=names)
+        self.indexes.load_behind(head, 0, names)
         return await self._named(head.group_id, runs)
 
     async def _named(self, group_id: str, runs: Sequence[str]) -> Sequence[str]:
-        reading = self._store.names(group_id, [key for run in runs for key in namesakes_of(run)])
-        return names_meant(await in_time(reading, self._settings.store_timeout_s), runs)
+        """The same by the store. Namesakes are looked up where there is one of the plain name: their keys are
+        many, and hardly a run of words is a name."""
+        called = await self._names(group_id, {name_key(run) for run in runs})
+        borne = [run for run in runs if name_key(run) in called.by_key]
+        if not borne:
+            return ()
+        keys = {key for run in borne for key in namesakes_of(run)}
+        return names_meant(await self._names(group_id, keys), borne)
+
+    async def _names(self, group_id: str, keys: Collection[str]) -> NameView:
+        return await in_time(self._store.names(group_id, sorted(keys)), self._settings.store_timeout_s)
 
     async def _stored(
         self, head: GroupHead, asked: ScopeQuery, parts: Collection[LazyPart], meant: dict[str, Sequence[str]]

@@ -77,6 +77,11 @@ class AdminServiceStub:
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.SerializeToString,
                 response_deserializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactResponse.FromString,
                 _registered_method=True)
+        self.RetractFact = channel.unary_unary(
+                '/kgsvc.v1.AdminService/RetractFact',
+                request_serializer=kgsvc_dot_v1_dot_admin__pb2.RetractFactRequest.SerializeToString,
+                response_deserializer=kgsvc_dot_v1_dot_admin__pb2.RetractFactResponse.FromString,
+                _registered_method=True)
         self.PutOntology = channel.unary_unary(
                 '/kgsvc.v1.AdminService/PutOntology',
                 request_serializer=kgsvc_dot_v1_dot_admin__pb2.PutOntologyRequest.SerializeToString,
@@ -206,6 +211,15 @@ class AdminServiceServicer:
 
     def UpdateFact(self, request, context):
         """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+        NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetractFact(self, request, context):
+        """Says that a fact was never true: it expires now, nothing takes its place, its history and the reason are kept, and
+        what it had ended holds again. An episode that is sent later and says the same makes a new fact. Status OK or
         NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -358,6 +372,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.UpdateFact,
                     request_deserializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.FromString,
                     response_serializer=kgsvc_dot_v1_dot_admin__pb2.UpdateFactResponse.SerializeToString,
+            ),
+            'RetractFact': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetractFact,
+                    request_deserializer=kgsvc_dot_v1_dot_admin__pb2.RetractFactRequest.FromString,
+                    response_serializer=kgsvc_dot_v1_dot_admin__pb2.RetractFactResponse.SerializeToString,
             ),
             'PutOntology': grpc.unary_unary_rpc_method_handler(
                     servicer.PutOntology,
@@ -647,6 +666,33 @@ class AdminService:
             '/kgsvc.v1.AdminService/UpdateFact',
             kgsvc_dot_v1_dot_admin__pb2.UpdateFactRequest.SerializeToString,
             kgsvc_dot_v1_dot_admin__pb2.UpdateFactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetractFact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kgsvc.v1.AdminService/RetractFact',
+            kgsvc_dot_v1_dot_admin__pb2.RetractFactRequest.SerializeToString,
+            kgsvc_dot_v1_dot_admin__pb2.RetractFactResponse.FromString,
             options,
             channel_credentials,
             insecure,

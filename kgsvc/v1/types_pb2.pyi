@@ -530,6 +530,7 @@ class FactResult(_message.Message):
     EXPIRED_REASON_FIELD_NUMBER: _builtins.int
     EXPIRED_BY_FACT_FIELD_NUMBER: _builtins.int
     EXPIRED_BY_EPISODE_FIELD_NUMBER: _builtins.int
+    RETRACT_REASON_FIELD_NUMBER: _builtins.int
     uuid: _builtins.str
     """Identity within the group."""
     name: _builtins.str
@@ -560,6 +561,8 @@ class FactResult(_message.Message):
     """The fact that superseded or replaced it."""
     expired_by_episode: _builtins.str
     """The episode that states the superseding fact."""
+    retract_reason: _builtins.str
+    """The reason that the caller of RetractFact gave; absent: no caller retracted it."""
     @_builtins.property
     def valid_at(self) -> _timestamp_pb2.Timestamp:
         """Fact time: when it began to be true; absent: unknown."""
@@ -623,10 +626,11 @@ class FactResult(_message.Message):
         expired_reason: _builtins.str | None = ...,
         expired_by_fact: _builtins.str | None = ...,
         expired_by_episode: _builtins.str | None = ...,
+        retract_reason: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode", "_expired_by_fact", b"_expired_by_fact", "_expired_reason", b"_expired_reason", "_original_fact", b"_original_fact", "_previous_uuid", b"_previous_uuid", "_score", b"_score", "_update_reason", b"_update_reason", "attributes", b"attributes", "created_at", b"created_at", "expired_at", b"expired_at", "expired_by_episode", b"expired_by_episode", "expired_by_fact", b"expired_by_fact", "expired_reason", b"expired_reason", "invalid_at", b"invalid_at", "original_fact", b"original_fact", "previous_uuid", b"previous_uuid", "reference_time", b"reference_time", "score", b"score", "update_reason", b"update_reason", "updated_at", b"updated_at", "valid_at", b"valid_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode", "_expired_by_fact", b"_expired_by_fact", "_expired_reason", b"_expired_reason", "_original_fact", b"_original_fact", "_previous_uuid", b"_previous_uuid", "_retract_reason", b"_retract_reason", "_score", b"_score", "_update_reason", b"_update_reason", "attributes", b"attributes", "created_at", b"created_at", "expired_at", b"expired_at", "expired_by_episode", b"expired_by_episode", "expired_by_fact", b"expired_by_fact", "expired_reason", b"expired_reason", "invalid_at", b"invalid_at", "original_fact", b"original_fact", "previous_uuid", b"previous_uuid", "reference_time", b"reference_time", "retract_reason", b"retract_reason", "score", b"score", "update_reason", b"update_reason", "updated_at", b"updated_at", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode", "_expired_by_fact", b"_expired_by_fact", "_expired_reason", b"_expired_reason", "_original_fact", b"_original_fact", "_previous_uuid", b"_previous_uuid", "_score", b"_score", "_update_reason", b"_update_reason", "attributes", b"attributes", "citations", b"citations", "created_at", b"created_at", "episodes", b"episodes", "expired_at", b"expired_at", "expired_by_episode", b"expired_by_episode", "expired_by_fact", b"expired_by_fact", "expired_reason", b"expired_reason", "fact", b"fact", "group_id", b"group_id", "invalid_at", b"invalid_at", "name", b"name", "original_fact", b"original_fact", "previous_uuid", b"previous_uuid", "reference_time", b"reference_time", "score", b"score", "source_name", b"source_name", "source_node_uuid", b"source_node_uuid", "target_name", b"target_name", "target_node_uuid", b"target_node_uuid", "update_reason", b"update_reason", "updated_at", b"updated_at", "uuid", b"uuid", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode", "_expired_by_fact", b"_expired_by_fact", "_expired_reason", b"_expired_reason", "_original_fact", b"_original_fact", "_previous_uuid", b"_previous_uuid", "_retract_reason", b"_retract_reason", "_score", b"_score", "_update_reason", b"_update_reason", "attributes", b"attributes", "citations", b"citations", "created_at", b"created_at", "episodes", b"episodes", "expired_at", b"expired_at", "expired_by_episode", b"expired_by_episode", "expired_by_fact", b"expired_by_fact", "expired_reason", b"expired_reason", "fact", b"fact", "group_id", b"group_id", "invalid_at", b"invalid_at", "name", b"name", "original_fact", b"original_fact", "previous_uuid", b"previous_uuid", "reference_time", b"reference_time", "retract_reason", b"retract_reason", "score", b"score", "source_name", b"source_name", "source_node_uuid", b"source_node_uuid", "target_name", b"target_name", "target_node_uuid", b"target_node_uuid", "update_reason", b"update_reason", "updated_at", b"updated_at", "uuid", b"uuid", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expired_by_episode: _TypeAlias = _typing.Literal["expired_by_episode"]  # noqa: Y015
     _WhichOneofArgType__expired_by_episode: _TypeAlias = _typing.Literal["_expired_by_episode", b"_expired_by_episode"]  # noqa: Y015
@@ -638,6 +642,8 @@ class FactResult(_message.Message):
     _WhichOneofArgType__original_fact: _TypeAlias = _typing.Literal["_original_fact", b"_original_fact"]  # noqa: Y015
     _WhichOneofReturnType__previous_uuid: _TypeAlias = _typing.Literal["previous_uuid"]  # noqa: Y015
     _WhichOneofArgType__previous_uuid: _TypeAlias = _typing.Literal["_previous_uuid", b"_previous_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__retract_reason: _TypeAlias = _typing.Literal["retract_reason"]  # noqa: Y015
+    _WhichOneofArgType__retract_reason: _TypeAlias = _typing.Literal["_retract_reason", b"_retract_reason"]  # noqa: Y015
     _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
     _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
     _WhichOneofReturnType__update_reason: _TypeAlias = _typing.Literal["update_reason"]  # noqa: Y015
@@ -652,6 +658,8 @@ class FactResult(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__original_fact) -> _WhichOneofReturnType__original_fact | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__previous_uuid) -> _WhichOneofReturnType__previous_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__retract_reason) -> _WhichOneofReturnType__retract_reason | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
     @_typing.overload

@@ -27,6 +27,7 @@ export interface Fact {
   expiredBy: string; // the fact that superseded or replaced it
   expiredByEpisode: string;
   updateReason: string;
+  retractReason: string; // of the caller who said that it was never true
   previous: string; // the fact that this one corrects
   episodes: string[];
 }
@@ -74,6 +75,7 @@ export function factOf(edge: FactResult): Fact {
     expiredBy: edge.expiredByFact ?? "",
     expiredByEpisode: edge.expiredByEpisode ?? "",
     updateReason: edge.updateReason ?? "",
+    retractReason: edge.retractReason ?? "",
     previous: edge.previousUuid ?? "",
     episodes: edge.episodes ?? [],
   };

@@ -101,8 +101,8 @@ export function Quote({ graph, uuid, whole = false }: { graph: Graph; uuid: stri
   );
 }
 
-/** A button that says what became of its work. */
-export function Action({ children, act, danger = false }: { children: ComponentChildren; act: () => Promise<unknown>; danger?: boolean }) {
+/** A button that says what became of its work; it waits until there is what it `needs`. */
+export function Action({ children, act, danger = false, title, needs = true }: { children: ComponentChildren; act: () => Promise<unknown>; danger?: boolean; title?: string; needs?: boolean }) {
   const [state, setState] = useState<{ busy: boolean; error?: Error }>({ busy: false });
   const here = useRef(true);
   useEffect(() => () => void (here.current = false), []);
@@ -117,7 +117,7 @@ export function Action({ children, act, danger = false }: { children: ComponentC
   };
   return (
     <>
-      <button type="button" class={danger ? "danger" : ""} disabled={state.busy} onClick={() => void run()}>
+      <button type="button" class={danger ? "danger" : ""} title={title} disabled={state.busy || !needs} onClick={() => void run()}>
         {children}
       </button>
       <Failure error={state.error} />

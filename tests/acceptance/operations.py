@@ -97,6 +97,7 @@ OPERATIONS = {
         Operation("SplitEntityNode", _below("", "group_id", "uuid", "episode_uuids")),
         Operation("UndoSplit", _below("", "group_id", "split_id")),
         Operation("UpdateFact", _below("", "uuid", "fact")),
+        Operation("RetractFact", _below("", "uuid", "reason")),
         Operation("GetEpisodes", _below("", "group_id", "last_n")),
         Operation("GetMemory", (*_below("", "group_id", "messages"), *_MESSAGE), _WHOSE, _WHEN_SAID),
         Operation("DeleteEntityEdge", _below("", "uuid")),

@@ -380,6 +380,7 @@ class Wishes:
         return {
             "RetryItems": {"group_id": group, **retried},
             "UpdateFact": {**named, "fact": f"{self._spoken} left {self._tenant}-firm"},
+            "RetractFact": {**named, "reason": f"{self._spoken} was another"},
             "MergeEntityNodes": {"group_id": group, "keep_uuid": self._uuid, "merge_uuid": self._entity},
             "UndoMerge": {"group_id": group, "merge_id": some("merge_id")},
             "SplitEntityNode": self._split(),

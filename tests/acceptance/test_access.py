@@ -169,14 +169,18 @@ async def test_only_the_administrator_of_every_group_switches_the_service(server
 
 async def test_what_is_in_a_foreign_group_is_not_there(server: Guarded) -> None:
     async with server.client("tenant") as owner, server.client("foreign") as other:
-        accepted = await owner.add_episodes(GROUP, [episode("Alice works at Acme.", JAN, uuid="told")])
+        accepted = await owner.add_episodes(
+            GROUP, [episode("Alice works at Acme. Alice likes tea.", JAN, uuid="told")]
+        )
         await owner.wait_receipt(accepted.receipt_id)
         (fact, *_) = await owner.search(GROUP, "Alice Acme")
+        (tea, *_) = await owner.search(GROUP, "Alice tea")
         entity = {"uuid": fact.source_node_uuid}
         for name, given in {
             "GetEntityEdge": {"uuid": fact.uuid},
             "GetFactHistory": {"uuid": fact.uuid},
             "UpdateFact": {"uuid": fact.uuid, "fact": "Alice owns Acme"},
+            "RetractFact": {"uuid": tea.uuid, "reason": "another Alice was meant"},
             "GetEntityNode": entity,
             "GetReceipt": {"receipt_id": accepted.receipt_id},
             "WatchReceipt": {"receipt_id": accepted.receipt_id},

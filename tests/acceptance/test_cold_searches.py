@@ -147,12 +147,24 @@ async def test_a_server_that_was_restarted_answers_at_once_and_later_from_memory
 
 
 async def test_a_search_asks_the_store_once(tight: Service, filled: str) -> None:
-    """But for the space of the group, in which the query is embedded."""
+    """But for the space of the group, in which the query is embedded, and for the names that it means."""
     async with Client(tight.address) as poor:
         before = await _steps(tight)
         assert await poor.search(filled, QUERIES[0])
         asked = {step: count - before[step] for step, count in (await _steps(tight)).items()}
-    assert asked == {"search_candidates": 1, "changes": 0, "heads": 1}
+    assert asked == {"search_candidates": 1, "changes": 0, "heads": 1, "names": 1}
+
+
+async def test_a_group_in_memory_is_asked_for_nothing_but_its_head(
+    model: ScriptedOpenAI, spec: StoreSpec, filled: str, tmp_path: Path
+) -> None:
+    """The names that a question may mean are loaded behind the first answers, as facts are."""
+    settings = scripted(model) | spec.settings | SETTINGS | {"server.role": "api"}
+    async with Service(settings, tmp_path, "only-facts") as fresh, Client(fresh.address) as client:
+        async with asyncio.timeout(60):
+            while await _names_read(fresh, client, filled, QUERIES[0]):
+                pass
+        assert await _names_read(fresh, client, filled, "Did Fay see the boat?") == 0
 
 
 async def test_what_is_told_is_found_by_the_next_search(client: Client, tight: Service, filled: str) -> None:
@@ -204,7 +216,16 @@ async def _steps(service: Service) -> dict[str, int]:
     """How often the store was asked for what."""
     said = await service.metrics()
     made = dict(re.findall(r'^kgsvc_store_round_trips_total\{step="(\w+)"\} (\S+)$', said, re.MULTILINE))
-    return {step: int(float(made.get(step, 0))) for step in ("search_candidates", "changes", "heads")}
+    return {
+        step: int(float(made.get(step, 0))) for step in ("search_candidates", "changes", "heads", "names")
+    }
+
+
+async def _names_read(service: Service, client: Client, group: str, query: str) -> int:
+    """How often a search asked the store for names."""
+    before = await _steps(service)
+    assert await client.search(group, query)
+    return (await _steps(service))["names"] - before["names"]
 
 
 async def _loaded(service: Service, client: Client, group: str) -> int:

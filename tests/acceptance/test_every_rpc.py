@@ -195,11 +195,14 @@ async def followed(ask: Caller, group: str) -> None:
 
 
 async def deleted(ask: Caller, group: str, likes: typ.FactResult) -> None:
-    """A fact, an episode, the group."""
+    """A fact, another by a retraction, an episode, the group; what is imported again knows why."""
     assert (await ask("DeleteEntityEdge", uuid=likes.uuid, group_id=group)).success
-    assert [
-        each.fact for each in (await ask("SearchFacts", group_ids=[group], query="chess Acme")).facts
-    ] == ["Alice leads Acme"]
+    (leads,) = (await ask("SearchFacts", group_ids=[group], query="chess Acme")).facts
+    assert leads.fact == "Alice leads Acme"
+    never = {"uuid": leads.uuid, "group_id": group}
+    retracted = (await ask("RetractFact", **never, reason="another Alice was meant")).edge
+    assert (retracted.expired_reason, retracted.retract_reason) == ("retracted", "another Alice was meant")
+    assert not (await ask("SearchFacts", group_ids=[group], query="chess Acme")).facts
     assert (await ask("DeleteEpisode", uuid="hi", group_id=group)).success
     left = await ask("GetEpisodes", group_id=group, last_n=9)
     assert [each.uuid for each in left.episodes] == ["works", "likes"]
@@ -211,6 +214,8 @@ async def deleted(ask: Caller, group: str, likes: typ.FactResult) -> None:
     assert (await ask.import_group(group, file)).rows["episode"] == 2
     back = await ask("GetEpisodes", group_id=group, last_n=9)
     assert [each.uuid for each in back.episodes] == ["works", "likes"]
+    kept = await ask("GetEntityEdge", **never)
+    assert (kept.expired_at, kept.retract_reason) == (retracted.expired_at, "another Alice was meant")
 
 
 async def cleared(ask: Caller, client: Client, group: str) -> None:

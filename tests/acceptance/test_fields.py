@@ -83,7 +83,8 @@ async def test_every_field_of_a_fact(client: Client, group: str) -> None:
     )
     new = await client.get_edge(group, corrected.new_uuid)
     gone = await client.get_edge(group, old.uuid)
-    unset = {"score", "expired_at", "expired_reason", "expired_by_fact", "expired_by_episode"}
+    expiry = {"expired_at", "expired_reason", "expired_by_fact", "expired_by_episode"}
+    unset = {"score", "retract_reason", *expiry}
     assert given(new) == fields(new) - unset
     assert (new.uuid, new.name, new.fact) == (corrected.new_uuid, "VISITS", "Alice lives in Rome")
     assert new.group_id == group
@@ -100,6 +101,9 @@ async def test_every_field_of_a_fact(client: Client, group: str) -> None:
     assert new.created_at == new.updated_at == gone.expired_at == gone.updated_at
     assert gone.created_at == old.created_at
     assert (gone.expired_reason, gone.expired_by_fact) == ("updated", new.uuid)
+    retracted = await client.ask("RetractFact", group_id=group, uuid=new.uuid, reason="She never did.")
+    assert given(retracted.edge) >= {"expired_at", "expired_reason", "retract_reason"}
+    assert retracted.edge.retract_reason == "She never did."
     await client.ingest(group, [telling(FEB, WORKS, uuid="c")])
     await client.ingest(
         group, [telling(APR, fact("WORKS_AT", "Alice", "Acme", "Alice leads Acme"), uuid="d")]

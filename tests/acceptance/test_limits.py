@@ -44,6 +44,8 @@ CAPS = [
     ("UpdateFact", "input.fact", 2_048),
     ("UpdateFact", "input.reason", 1_024),
     ("UpdateFact", "input.target_node_uuid", 128),
+    ("RetractFact", "idempotency_key", 256),
+    ("RetractFact", "input.reason", 1_024),
     ("MergeEntityNodes", "input.keep_uuid", 128),
     ("UndoMerge", "input.merge_id", 128),
     ("SplitEntityNode", "input.uuid", 128),

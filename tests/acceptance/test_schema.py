@@ -30,6 +30,7 @@ NOTHING_THERE = (
     "GetRelation",
     "GetFactHistory",
     "UpdateFact",
+    "RetractFact",
     "MergeEntityNodes",
     "UndoMerge",
     "SplitEntityNode",

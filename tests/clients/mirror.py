@@ -102,6 +102,7 @@ class Changer:
             *(self._split,) * 2,
             *(self._undone,) * 3,
             *(self._correct,) * 3,
+            self._retract,
             self._name,
             self._remove_fact,
             *(self._remove_episode,) * 3,
@@ -167,6 +168,11 @@ class Changer:
             fact = self._rng.choice(dump.facts)
             text = f"{fact.source_name} and {fact.target_name}, version {self._number}"
             await client.answer("UpdateFact", group_id=self._group, uuid=fact.uuid, fact=text)
+
+    async def _retract(self, client: Client, dump: GroupDump) -> None:
+        if dump.facts:
+            uuid, why = self._rng.choice(dump.facts).uuid, f"number {self._number}"
+            await client.answer("RetractFact", group_id=self._group, uuid=uuid, reason=why)
 
     async def _name(self, client: Client, dump: GroupDump) -> None:
         uuid = self._rng.choice([each.uuid for each in dump.entities] or ["own"])

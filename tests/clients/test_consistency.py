@@ -10,7 +10,7 @@ import pytest
 from kgsvc.domain.limits import Limits
 from kgsvc.stores.consistency import decoded, encoded
 from kgsvc.stores.protocol import Store
-from tests.clients import typescript
+from tests.clients import java, typescript
 from tests.clients.programs import run
 from tests.clients.test_scenarios import DRIVERS
 from tests.clients.worlds import written
@@ -69,6 +69,11 @@ def _typescript() -> Sequence[str]:
     return typescript.DRIVER
 
 
+def _java() -> Sequence[str]:
+    java.built()
+    return java.driver()
+
+
 async def _chained(driver: Sequence[str], serve: Serve, folder: Path) -> None:
     async with serve(wrap=Chain, limits=Limits()) as stack:
         worlds = {"open": {"server": stack.client.address}}
@@ -83,7 +88,7 @@ async def _chained(driver: Sequence[str], serve: Serve, folder: Path) -> None:
     assert all(sent == commits for sent, commits in chain.sent), chain.sent
 
 
-@pytest.mark.parametrize("driver", [_python, _asyncio, _typescript])
+@pytest.mark.parametrize("driver", [_python, _asyncio, _typescript, _java])
 async def test_each_call_carries_the_latest_token(
     driver: Callable[[], Sequence[str]], serve: Serve, tmp_path: Path
 ) -> None:

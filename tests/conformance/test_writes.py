@@ -167,6 +167,7 @@ async def test_facts_are_inserted_and_replaced(g: Scratch) -> None:
             Closure(NOW + 5, NOW, "f9", "e3", moves=True),
         ),
         updated_ms=NOW + 9, original_fact="“before”", update_reason="", previous_uuid="f-1", asserted=True,
+        retract_reason="“never”",
     )  # fmt: skip
     await g.write(facts=(second,))
     assert await g.store.fact("f1", g.id) == [second]

@@ -129,6 +129,8 @@ async def write(client: Client) -> None:
     """What callers write themselves; communities; a document of two revisions."""
     (zed,) = [each for each in await client.search("people", "Bruno Berg") if each.target_name == "Zedcorp"]
     await client.update_fact("people", zed.uuid, "Bruno Berg works at Zedcorp as a cook")
+    (jazz,) = [each for each in await client.search("people", "jazz") if each.target_name == "jazz"]
+    await client.ask("RetractFact", uuid=jazz.uuid, group_id="people", reason="She likes blues")
     (works,) = [each for each in await client.search("people", "Acme") if each.target_name == "Acme"]
     await client.ask("DeleteEntityEdge", uuid=works.uuid, group_id="people")
     await client.ask("AddEntityNode", uuid="n1", group_id="people", name="Task One", summary="A task.")

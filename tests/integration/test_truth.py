@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kgsvc.commands.cascades import cascade_episode
-from kgsvc.commands.facts import update_fact
+from kgsvc.commands.facts import retract_fact, update_fact
 from kgsvc.domain.facts.amendments import FactInput
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.stores.protocol import Store
@@ -275,6 +275,28 @@ async def test_no_end_closes_what_a_caller_wrote(any_store: Store, group: str) -
     await updated(world, "Maya runs Clinic")
     await world.tell(replacing(LEFT, "Maya runs Clinic"))
     assert await world.holding() == ["Maya runs Clinic"]
+
+
+async def test_what_was_never_true_has_ended_nothing(any_store: Store, group: str) -> None:
+    """In another slot neither, nor does what it was corrected to end it."""
+    bob = Saying("2024-02-01", "Bob is the CEO of Acme", "CEO_OF", "Acme", source="Bob", kind=STATE)
+    carla = Saying("2024-06-01", "Carla took over", "CEO_OF", "Acme", {bob.text: "replaced"}, "Carla")
+    for corrected in (False, True):
+        world = World(any_store, f"{group}-{corrected}", Judge())
+        await world.tell(bob, carla)
+        uuid = (await world.facts())[-1].uuid
+        core = core_of(any_store, clock=world.clock)
+        if corrected:
+            world.clock.ms += 1_000
+            wanted = FactInput(uuid, world.group, "Carla is the CEO of Acme")
+            uuid = (await update_fact(core, wanted)).fact.uuid
+        assert bob.text not in await world.holding()
+        world.clock.ms += 1_000
+        gone = await retract_fact(core, uuid, world.group, "another Carla")
+        assert (gone.expired_reason, gone.retract_reason) == ("retracted", "another Carla")
+        assert await world.holding() == [bob.text]
+        assert gone.expired_ms is not None
+        assert await world.holding(known_ms=gone.expired_ms - 1) == [gone.fact]
 
 
 async def test_who_held_an_office_is_offered_with_who_takes_it(any_store: Store, group: str) -> None:

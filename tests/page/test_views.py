@@ -104,6 +104,24 @@ async def test_a_fact_is_corrected_with_a_reason_and_struck(view: View, client: 
     assert found.update_reason == "She said so"
 
 
+async def test_a_fact_is_retracted_with_a_reason_and_struck(view: View, client: Client) -> None:
+    await copied(client, "retracted")
+    page = await opened(view, client, "Alice Chen", "retracted")
+    line = page.locator(".line", has_text="Alice Chen lives in Zurich")
+    await line.get_by_role("button").click()
+    retract = line.get_by_role("button", name="Retract", exact=True)
+    await expect(retract).to_be_disabled()
+    await line.get_by_label("Why").fill("She never did")
+    await retract.click()
+    struck = page.locator(".line.retracted", has_text="Zurich")
+    await expect(struck.locator("line.strike")).to_have_count(1)
+    await expect(struck.locator(".details")).to_contain_text("She never did")
+    await expect(retract).to_have_count(0)
+    await expect(page.locator(".line.current", has_text="Alice Chen lives in Berlin")).to_be_visible()
+    found = await client.search("retracted", "Where does Alice Chen live?")
+    assert not any("lives in Zurich" in each.fact for each in found)
+
+
 async def agrees(page: Page) -> None:
     """Say yes to whatever the page asks."""
 

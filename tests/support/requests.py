@@ -91,6 +91,7 @@ def inputs(group: str) -> dict[str, dict[str, Any]]:
             **named, "fact": "Ann likes tea", "reason": "she said so", "attributes": {"since": 2020},
             "source_node_uuid": "node-1", "target_node_uuid": "node-2",
         },
+        "RetractFact": {**named, "reason": "another Ann was meant"},
         "MergeEntityNodes": {**here, "keep_uuid": "nobody", "merge_uuid": "nobody-else"},
         "UndoMerge": {**here, "merge_id": "never"},
         "SplitEntityNode": {**named, "episode_uuids": ["nobody"], "name": "Ann"},

@@ -27,6 +27,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "acceptance/test_evidence.py": EVERY,
     "acceptance/test_memory.py": EVERY,
     "acceptance/test_mixed_embeddings.py": EVERY,
+    "acceptance/test_retractions.py": EVERY,
     "acceptance/test_search.py": EVERY,
     "acceptance/test_search_communities.py": EVERY,
     "acceptance/test_search_filters.py": EVERY,

@@ -1,4 +1,4 @@
-"""GetEntityEdge, GetFactHistory, UpdateFact, DeleteEntityEdge."""
+"""GetEntityEdge, GetFactHistory, UpdateFact, RetractFact, DeleteEntityEdge."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class FactRpcs:
             "GetEntityEdge": Unary(self._get_entity_edge),
             "GetFactHistory": Unary(self._get_fact_history),
             "UpdateFact": Unary(self._update_fact),
+            "RetractFact": Unary(self._retract_fact),
             "DeleteEntityEdge": Unary(self._delete_entity_edge),
         }
 
@@ -65,6 +66,18 @@ class FactRpcs:
                 new_edge=mapping.cited_fact(cited),
             )
             return Reply(output)
+
+        return run
+
+    def _retract_fact(self, sent: admin_pb2.RetractFactInput, check: RequestCheck) -> Operation:
+        uuid, group_id = check.named(sent)
+        reason = check.required_text("input.reason", sent.reason, check.limits.reason).strip()
+
+        async def run() -> Reply:
+            fact = await facts.retract_fact(self._core, uuid, group_id, reason, check.idempotency_key)
+            (cited,) = await facts.cited(self._core.store, fact.group_id, [fact])
+            edge = mapping.cited_fact(cited)
+            return Reply(admin_pb2.RetractFactOutput(message="the fact is retracted", edge=edge))
 
         return run
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from inspect import getdoc
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 _MOST_CHARS = 65_536  # of a text to remember; longer ones are documents
 _MOST_RESULTS = 50
@@ -112,19 +112,31 @@ class Ask(Arguments):
 
 class Correct(Arguments):
     """Replace the wording of one fact that was never right: misheard, misspelt, attributed to the wrong
-    person.
+    person. Without a wording, retract the fact: it was never true, and nothing is known instead.
 
     Not for what was right and has changed since: use remember, which ends it and keeps it. The former wording
-    stays in the history, marked as replaced. Look up the fact with recall first to get its id.
+    stays in the history, marked as replaced or retracted. Look up the fact with recall first to get its id.
     """
 
     fact: _Id = Field(description=_FACT)
-    text: str = Field(
-        pattern=_SAYING, max_length=2_048, description="The right wording, as one whole sentence."
+    text: str | None = Field(
+        default=None,
+        pattern=_SAYING,
+        max_length=2_048,
+        description="The right wording, as one whole sentence. Leave it out only to retract the fact.",
     )
     reason: str | None = Field(
-        default=None, pattern=_SAYING, max_length=1_024, description="Why, and who says so; it is kept."
+        default=None,
+        pattern=_SAYING,
+        max_length=1_024,
+        description="Why, and who says so; it is kept. Needed to retract.",
     )
+
+    @model_validator(mode="after")
+    def _has_text_or_reason(self) -> Self:
+        if self.text is None and self.reason is None:
+            raise ValueError("give text, the right wording, or reason, to retract the fact")
+        return self
 
 
 class Forget(Arguments):
@@ -161,4 +173,4 @@ class Entity(Arguments):
 def wrong(error: ValidationError) -> list[tuple[str, str]]:
     """Every argument that is not acceptable, with what is wrong with it; without its value."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    return [(".".join(map(str, each["loc"])), each["msg"]) for each in found]
+    return [(".".join(map(str, each["loc"])) or "arguments", each["msg"]) for each in found]

@@ -149,13 +149,21 @@ class Memory:
         return result
 
     async def correct(self, given: args.Correct) -> str:
-        """Another wording of a fact."""
+        """Another wording of a fact, or none: it was never true."""
+        if given.text is None:
+            return await self._retract(given)
         wanted = adm.UpdateFactInput(
             uuid=given.fact, group_id=self.group, fact=given.text, reason=given.reason
         )
         request = adm.UpdateFactRequest(input=wanted)
         done = (await self.service.call(self.service.admin.UpdateFact, request)).output
         return "\n".join([done.message, *facts_as_lines([done.new_edge])])
+
+    async def _retract(self, given: args.Correct) -> str:
+        wanted = adm.RetractFactInput(uuid=given.fact, group_id=self.group, reason=given.reason or "")
+        request = adm.RetractFactRequest(input=wanted)
+        done = (await self.service.call(self.service.admin.RetractFact, request)).output
+        return "\n".join([done.message, *history_as_lines([done.edge])])
 
     async def forget(self, given: args.Forget) -> str:
         """One thing less."""

@@ -201,6 +201,7 @@ class FactRow(Shape):
     original_fact: Text | None = None
     update_reason: Text | None = None
     previous_uuid: Id | None = None
+    retract_reason: Text | None = None
     asserted: bool = False
     beliefs: tuple[BeliefShape, ...] = ()
     vector: VectorShape | None = None

@@ -1,4 +1,4 @@
-"""Facts that callers change: UpdateFact, DeleteEpisode with cascade, and documents
+"""Facts that callers change: UpdateFact, RetractFact, DeleteEpisode with cascade, and documents
 that have another text. Pure.
 
 Each takes statements out of slots; the rows around them are folded anew.
@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.slots import UPDATED, WITHDRAWN, episodes_of, expired, refolded, relation_of
+from kgsvc.domain.facts.slots import (
+    RETRACTED,
+    UPDATED,
+    WITHDRAWN,
+    episodes_of,
+    expired,
+    refolded,
+    relation_of,
+)
 from kgsvc.domain.facts.statements import without
 from kgsvc.domain.model.delta import FactTombstone, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Fact, FactKind, Polarity
@@ -84,6 +92,29 @@ def correct(old: Fact, new: Fact, view: SlotView, system_ms: int) -> tuple[Fact,
     folded = refolded(old.group_id, [*stays, new], view, system_ms, slots={old.slot, new.slot})
     written = {over.uuid: over, new.uuid: new} | folded
     return tuple(all_remembering([*view.facts, old], written, system_ms).values())
+
+
+def retracted(
+    old: Fact, corrected: Collection[str], reason: str, view: SlotView, system_ms: int
+) -> dict[str, Fact]:
+    """Every row that changes when `old` was never true, by uuid. `view` holds its slot and those of whatever
+    it had ended; `corrected` are the uuids of the rows that it corrects.
+
+    It expires and takes its statements with it. The rows around it are folded anew, as if nobody had told it.
+    """
+    was = {old.uuid, *corrected}
+    over = replace(expired(old, RETRACTED, system_ms), retract_reason=reason)
+    left = [over if fact.uuid == old.uuid else _unended(fact, was, system_ms) for fact in view.facts]
+    changed = {fact.uuid: fact for fact, known in zip(left, view.facts, strict=True) if fact != known}
+    slots = {fact.slot for fact in changed.values()}
+    written = changed | refolded(old.group_id, left, view, system_ms, slots)
+    return all_remembering(view.facts, written, system_ms)
+
+
+def _unended(fact: Fact, by: Collection[str], system_ms: int) -> Fact:
+    """The fact without what rows that were never true contradict in it."""
+    kept = tuple(closure for closure in fact.closures if closure.by_fact not in by)
+    return fact if kept == fact.closures else replace(fact, closures=kept, updated_ms=system_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def as_known_at(fact: Fact, known_ms: int | None) -> Fact:
     if held is None:
         return fact
     if held.expired_ms is None:
-        fact = replace(fact, expired_by_fact=None, expired_by_episode=None)
+        fact = replace(fact, expired_by_fact=None, expired_by_episode=None, retract_reason=None)
     return replace(
         fact,
         valid_ms=held.valid_ms,

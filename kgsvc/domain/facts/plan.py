@@ -15,7 +15,7 @@ from kgsvc.domain.facts.beliefs import all_remembering
 from kgsvc.domain.facts.slots import NAME_PREFIX, Slot, names_of_ends
 from kgsvc.domain.facts.statements import EdgeStatement, EdgeWording, Ending, Key, Row, SlotStatement
 from kgsvc.domain.facts.values import value_of
-from kgsvc.domain.model.delta import FactTombstone, GraphDelta, SlotView
+from kgsvc.domain.model.delta import GraphDelta, SlotView
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import (
     ENDED,
@@ -71,7 +71,7 @@ def plan(
     """
     names = names_of_ends(view.facts) | {entity.uuid: entity.name for entity in resolved.by_key.values()}
     taken = {fact.uuid for fact in view.facts} | {stone.uuid for stone in view.tombstones}
-    fresh = _by_slot(statements, view.tombstones)
+    fresh = _by_slot(statements, view)
     existing: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in view.facts:
         existing[fact.slot].append(fact)
@@ -158,20 +158,26 @@ def _is_past(edge: ExtractedEdge, reference_ms: int) -> bool:
     return stated and edge.invalid_ms is not None and edge.invalid_ms <= reference_ms
 
 
-def _by_slot(
-    statements: Iterable[SlotStatement], tombstones: Iterable[FactTombstone]
-) -> dict[str, list[EdgeStatement]]:
-    """Statements by slot, without those that a later hard delete forbids."""
+def _by_slot(statements: Iterable[SlotStatement], view: SlotView) -> dict[str, list[EdgeStatement]]:
+    """Statements by slot, without those that a later hard delete or retraction forbids."""
     dead: dict[tuple[str, str], int] = {}
-    for stone in tombstones:
-        key = (stone.slot, stone.fact)
-        dead[key] = max(stone.deleted_ms, dead.get(key, stone.deleted_ms))
+    for slot, text, until_ms in _forbidden(view):
+        dead[slot, text] = max(until_ms, dead.get((slot, text), until_ms))
     grouped: defaultdict[str, list[EdgeStatement]] = defaultdict(list)
     for entry in statements:
         deleted_ms = dead.get((entry.slot, text_digest(entry.statement.wording.fact)))
         if deleted_ms is None or entry.accepted_ms > deleted_ms:
             grouped[entry.slot].append(entry.statement)
     return grouped
+
+
+def _forbidden(view: SlotView) -> Iterator[tuple[str, str, int]]:
+    """By slot and digest of the text, until when a statement must not have been accepted."""
+    for stone in view.tombstones:
+        yield stone.slot, stone.fact, stone.deleted_ms
+    for fact in view.facts:
+        if fact.retract_reason is not None and fact.expired_ms is not None:
+            yield fact.slot, text_digest(fact.fact), fact.expired_ms
 
 
 def _mentions(

@@ -29,7 +29,13 @@ WITHDRAWN = "withdrawn"  # the document that alone stated it has another text no
 # A reader that looks for WORKS_AT must not find its denial. An end is part of the relation that ended.
 NAME_PREFIX = {Polarity.ASSERTS: "", Polarity.ENDS: "", Polarity.DENIES: "NOT_"}
 
-REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})  # rows that follow from statements
+_REBUILT_REASONS = frozenset({None, SUPERSEDED, RETRACTED})
+
+
+def follows(fact: Fact) -> bool:
+    """Whether the row follows from what episodes state, so that a fold makes it anew. One that a caller
+    retracted never does: its statements are taken out of the fold with it."""
+    return fact.expired_reason in _REBUILT_REASONS and fact.retract_reason is None
 
 
 def names_of_ends(facts: Iterable[Fact]) -> dict[str, str]:
@@ -47,7 +53,7 @@ class Slot:
         self, group_id: str, key: str, facts: Iterable[Fact], statements: Iterable[EdgeStatement] = ()
     ) -> None:
         self._group_id, self._key = group_id, key
-        self._stored = {fact.uuid: fact for fact in facts if fact.expired_reason in REBUILT_REASONS}
+        self._stored = {fact.uuid: fact for fact in facts if follows(fact)}
         self._facts = list(self._stored.values())
         self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
         self._old = [statement for behind in self._behind.values() for statement in behind]
@@ -294,6 +300,8 @@ def expired(fact: Fact, reason: str, system_ms: int) -> Fact:
 
 def as_merged(fact: Fact, system_ms: int) -> Fact:
     """A row that is no more since what it is about became one: it expires, unless it had."""
+    if fact.retract_reason is not None:
+        return fact
     if fact.expired_ms is not None:
         return replace(fact, expired_reason=MERGED)
     return replace(fact, expired_ms=system_ms, expired_reason=MERGED, invalid_before_ms=fact.invalid_ms)

@@ -234,6 +234,7 @@ class Fact:
     original_fact: str | None = None  # the text that UpdateFact replaced
     update_reason: str | None = None  # its caller's words
     previous_uuid: str | None = None  # the row that it replaced
+    retract_reason: str | None = None  # of the caller of RetractFact; None: no caller retracted it
     asserted: bool = False  # by a caller: no model may end it
     beliefs: tuple[Belief, ...] = ()  # former ones, the oldest first (facts/beliefs.py)
 

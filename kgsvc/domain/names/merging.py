@@ -248,7 +248,7 @@ def _restated(fact: Fact, changed: Mapping[str, Any] | None, alive: Collection[E
     since = _without(fact, changed["after"]).evidence
     before = {Evidence(**each) for each in changed["before"]}
     back = _stating(fact, before.intersection(alive).union(since))
-    if fact.expired_reason == changed["reason_after"]:
+    if fact.expired_reason == changed["reason_after"] and fact.retract_reason is None:
         back = replace(back, **changed["expiry"])
     wording = changed.get("wording")
     if wording and before <= set(alive):  # else those who said so were deleted

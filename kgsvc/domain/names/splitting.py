@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsvc.domain.facts.beliefs import all_remembering
-from kgsvc.domain.facts.slots import REBUILT_REASONS, as_merged, episodes_of
+from kgsvc.domain.facts.slots import as_merged, episodes_of, follows
 from kgsvc.domain.facts.summary import OF_EPISODE, composed_text, is_authored
 from kgsvc.domain.model.delta import FactTombstone, MergeRecord, SlotView
 from kgsvc.domain.model.graph import Closure, Entity, Evidence, Fact, Mention
@@ -105,7 +105,7 @@ def divided(hanging: Hanging, entity: str, other: Entity, going: Going) -> Divid
             gone.append(fact)
             continue
         left = fact
-        if stays and goes and fact.expired_reason in REBUILT_REASONS:
+        if stays and goes and follows(fact):
             left = _stating(fact, stays)
             copy = _answered(moved(_stating(_anew(fact), goes), entity, other), going, own, goes=True)
             uuid = mint("fact", fact.group_id, digest(other.uuid, fact.uuid))

@@ -14,7 +14,7 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_ROWS, offload
 from kgsvc.search.index.feed import Pages, cost_of, in_time, rows_of
-from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup
+from kgsvc.search.index.group import LazyPart, SearchedGroup, SharedGroup
 from kgsvc.search.index.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import SearchStore
@@ -119,12 +119,6 @@ class IndexCache:
         """Whether these parts of a group are in memory whole, if perhaps not up to date."""
         entry = self._entries.get(group_id)
         return entry is not None and all(map(entry.ready, parts))
-
-    def texts(self, head: GroupHead) -> GroupTexts | None:
-        """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
-        entry = self._entries.get(head.group_id)
-        here = entry is not None and not entry.lock.locked() and entry.covers(head, (LazyPart.TEXTS,))
-        return entry.group.texts if entry is not None and here else None
 
     def load_behind(
         self, head: GroupHead, facts: int, parts: Collection[LazyPart] = (LazyPart.FACTS,)

@@ -20,6 +20,7 @@ from kgsvc.search.index.text_index import Mask, mask_of
 from kgsvc.search.index.topk import Ranked
 from kgsvc.search.index.turns import Floats, MessageTurns, turns_of
 from kgsvc.search.index.vectors import Rows, VectorColumn
+from kgsvc.search.standing import is_standing
 from kgsvc.stores.search_protocol import IndexedEpisode
 
 _SIZE_BYTES = 4
@@ -45,13 +46,16 @@ class EpisodeIndex(DatedIndex):
         self._reference = Column(np.int64)
         self._spoken = Column(np.bool_)
         self._of_document = Column(np.bool_)
+        self._standing = Column(np.bool_)  # messages that are standing instructions
         self._turns: MessageTurns | None = None  # of the episodes as they are; None: to be looked for anew
         self._named = NameLinks()  # the entities that an episode names
 
     @property
     def nbytes(self) -> int:
         """About the memory held, in bytes."""
-        columns = self._reference.nbytes + self._spoken.nbytes + self._of_document.nbytes
+        columns = (
+            self._reference.nbytes + self._spoken.nbytes + self._of_document.nbytes + self._standing.nbytes
+        )
         passages = 0 if self._passages is None else self._passages.nbytes
         return super().nbytes + columns + passages + self._named.nbytes
 
@@ -70,6 +74,7 @@ class EpisodeIndex(DatedIndex):
         self._reference.data[rows] = [each.reference_ms for each in episodes]
         self._spoken.data[rows] = [each.source is Source.MESSAGE for each in episodes]
         self._of_document.data[rows] = [each.source is Source.DOCUMENT for each in episodes]
+        self._standing.data[rows] = list(map(_instructs, episodes))
         for row, each in zip(rows, many, strict=True):
             if self._passages is not None:
                 same = each.space == self._passage_space
@@ -84,7 +89,12 @@ class EpisodeIndex(DatedIndex):
 
     def freeze(self) -> Frozen:
         rows = self.rows
-        columns = (("reference", self._reference), ("spoken", self._spoken), ("document", self._of_document))
+        columns = (
+            ("reference", self._reference),
+            ("spoken", self._spoken),
+            ("document", self._of_document),
+            ("standing", self._standing),
+        )
         own = {name: column.data[:rows].copy() for name, column in columns}
         passages = (lambda: {}) if self._passages is None else self._passages.freeze()
         return united(
@@ -96,6 +106,7 @@ class EpisodeIndex(DatedIndex):
         self._reference.take(arrays["reference"])
         self._spoken.take(arrays["spoken"])
         self._of_document.take(arrays["document"])
+        self._standing.take(arrays["standing"])
         self._named.take(part_of(arrays, "named"))
         if self._passages is not None:
             self._passages.take(part_of(arrays, "passages"))
@@ -108,6 +119,7 @@ class EpisodeIndex(DatedIndex):
         self._reference.reserve(rows)
         self._spoken.reserve(rows)
         self._of_document.reserve(rows)
+        self._standing.reserve(rows)
 
     def _clear(self, row: int) -> None:
         super()._clear(row)
@@ -162,6 +174,11 @@ class EpisodeIndex(DatedIndex):
         worth: Floats = np.maximum(self._length.data[rows] / _PASSAGE_TERMS, 1.0)
         return worth
 
+    def standing(self, rows: Rows) -> Mask:
+        """Which of these are standing instructions."""
+        instructs: Mask = self._standing.data[rows]
+        return instructs
+
     def times(self) -> NDArray[np.int64]:
         """Reference times by row; of free rows any."""
         times: NDArray[np.int64] = self._reference.data[: self.rows]
@@ -179,6 +196,12 @@ class EpisodeIndex(DatedIndex):
                 order = np.array(sorted(range(len(rows)), key=lambda at: (times[at], uuids[at])), np.intp)
             self._turns = turns_of(rows[order], times[order])
         return self._turns
+
+
+def _instructs(episode: Episode) -> bool:
+    return (
+        episode.source is Source.MESSAGE and episode.role_type is RoleType.USER and is_standing(episode.body)
+    )
 
 
 def pack_episode(indexed: IndexedEpisode) -> bytes:

@@ -25,7 +25,7 @@ from kgsvc.search.index.facts import PACKED_FIELDS, GroupIndex
 from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup
 from kgsvc.stores.search_protocol import ProofStore
 
-_FORMAT = 4  # of what indexes freeze to; a file of another one is not read
+_FORMAT = 5  # of what indexes freeze to; a file of another one is not read
 _PIECE_BYTES = 4 * 1024 * 1024  # of a column, copied while its group waits
 _UNKEPT_ROWS = 50  # a part is written to a file once so many rows of it have changed, and
 _UNKEPT_SHARE = 10  # such a share of it

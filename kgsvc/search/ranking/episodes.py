@@ -156,7 +156,7 @@ def _fit(
     placed = [_by_row(index, known, scores) for scores in kinds]
     rows = distinct(np.concatenate([there for there, _ in placed]))
     words, fact_words, meaning = (_spread(rows, there, scores) for there, scores in placed)
-    return Fit(rows, words, fact_words, meaning, parts, in_time)
+    return Fit(rows, words, fact_words, meaning, index.standing(rows), parts, in_time)
 
 
 def _by_row(index: EpisodeIndex, known: Mask, scores: Mapping[str, float]) -> tuple[Rows, Floats]:

@@ -6,6 +6,8 @@ body begins with its speaker), the words of its best fact, and the meaning of it
 
 - a message takes a share of what was said just before and after it in its conversation: an answer seldom
   repeats the words of its question (index.turns);
+- a standing instruction ("Always show the units when I ask about a recipe") counts more: it shares few words
+  with the requests that it is meant for (search.standing);
 - an episode from a time that the question names counts more (search.times);
 - what length alone brings is taken off (`fair`);
 - an episode that shares a rarely named entity with one of the best takes a share of that one's score: the
@@ -33,6 +35,7 @@ Parts = Callable[[Rows], Floats]  # how many passages' worth episodes are, from 
 FACT_WORDS = 0.75  # beside 1 for the words of the body
 MEANING = 1.0
 PARTS = 0.4  # share of the score of one part by which the best of several is higher, for √(2 ln n) = 1
+STANDING = 1.0  # share by which a standing instruction counts more
 TIMES = 0.5  # share by which an episode counts more that lies in a time the question names
 DIGITS = 9  # to which scores are rounded, so that what is equal on paper is a tie
 
@@ -46,6 +49,7 @@ class Fit:
     words: Floats  # of the body
     fact_words: Floats  # of the best fact
     meaning: Floats  # of the best fact or passage; all 0: no embeddings
+    standing: Mask  # standing instructions
     parts: Parts
     in_time: Callable[[Rows], Mask] | None = None  # from a time that the question names; None: it names none
 
@@ -53,6 +57,7 @@ class Fit:
 def in_context(fit: Fit, turns: MessageTurns) -> tuple[Rows, Floats]:
     """Episodes with their scores by themselves and by what lies around them in conversation and time."""
     own = fit.words + FACT_WORDS * fit.fact_words + MEANING * fit.meaning
+    own = own * (1.0 + STANDING * fit.standing)
     rows, scores = turns.spread(fit.rows, own)
     if fit.in_time is not None:
         scores = scores * (1.0 + TIMES * fit.in_time(rows))

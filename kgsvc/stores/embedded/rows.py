@@ -173,7 +173,8 @@ def names_of(db: apsw.Connection, gid: int, entity_uuid: str, limit: int) -> lis
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode  # the texts are our own: no white space around them
-_UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")  # of Fact, in this order
+# Of Fact, in this order.
+_UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid", "retract_reason")
 
 
 def json_list(values: Collection[str]) -> str:

@@ -27,6 +27,7 @@ CREATE TABLE groups (
     served_ms INTEGER NOT NULL DEFAULT 0, ontology_rev INTEGER NOT NULL DEFAULT 0,
     has_words INTEGER NOT NULL DEFAULT 0, space TEXT NOT NULL DEFAULT '', tidying INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX groups_space ON groups (space) WHERE space <> '';
 CREATE TABLE dead_groups (
     gid INTEGER PRIMARY KEY, deleted_ms INTEGER NOT NULL, items_upto INTEGER NOT NULL DEFAULT 0
 ) STRICT;

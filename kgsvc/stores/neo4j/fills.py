@@ -15,12 +15,23 @@ from kgsvc.stores.neo4j.base import Row, Tx
 from kgsvc.stores.neo4j.fact_terms import SET_VECTOR, numbers, scope
 from kgsvc.stores.records import reembedding
 
+# Two spans of the index of spaces, and what is filled already, instead of a look at all groups.
 _BEGIN_ALL: LiteralString = """
-    MATCH (g:KgGroup) WHERE g.rev > 0
+    CALL () {
+        MATCH (g:KgGroup) USING INDEX SEEK g:KgGroup(space) WHERE g.space > $p.space RETURN g
+        UNION
+        MATCH (g:KgGroup) USING INDEX SEEK g:KgGroup(space) WHERE g.space > '' AND g.space < $p.space
+        RETURN g
+        UNION
+        MATCH (f:KgFill) USING INDEX SEEK f:KgFill(next_ms)
+        WHERE f.next_ms >= 0 AND NOT coalesce(f.space, '') IN ['', $p.space]
+        MATCH (g:KgGroup {group_id: f.group_id}) USING INDEX SEEK g:KgGroup(group_id)
+        WHERE g.epoch = f.epoch
+        RETURN g
+    }
+    WITH g WHERE g.rev > 0
     OPTIONAL MATCH (f:KgFill {group_id: g.group_id, epoch: g.epoch})
-    WITH g, f WHERE (NOT coalesce(g.space, '') IN ['', $p.space]
-            OR NOT coalesce(f.space, '') IN ['', $p.space])
-        AND coalesce(f.space, '') <> $p.space
+    WITH g, f WHERE coalesce(f.space, '') <> $p.space
     WITH g SET g.lock = 0
     WITH g <BEGIN_FILL>
     SET f.space = $p.space, f.attempts = 0, f.after_rev = 0, f.after_uuid = '', f.facts_rev = 0,

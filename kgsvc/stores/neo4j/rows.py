@@ -34,7 +34,7 @@ _PLAIN = (
     *("created_ms", "reference_ms", "fact_key", "valid_ms", "kind", "polarity", "keywords", "weight"),
     *("expired_by_fact", "expired_by_episode", "expired_reason", "invalid_before_ms"),
 )
-_UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid")
+_UPDATED = ("updated_ms", "original_fact", "update_reason", "previous_uuid", "retract_reason")
 NEVER = 2**63 - 1  # invalid_ms and expired_ms of what has no end: ranges need no null check
 
 Row = Sequence[Any]

@@ -47,6 +47,7 @@ BOOTSTRAP: LiteralString = (
 SCHEMA: tuple[LiteralString, ...] = (
     "CREATE CONSTRAINT kgsvc_group IF NOT EXISTS FOR (g:KgGroup) REQUIRE (g.group_id) IS UNIQUE",
     "CREATE INDEX kgsvc_group_purging IF NOT EXISTS FOR (g:KgGroup) ON (g.purging)",
+    "CREATE INDEX kgsvc_group_space IF NOT EXISTS FOR (g:KgGroup) ON (g.space)",
     "CREATE INDEX kgsvc_group_communities IF NOT EXISTS FOR (g:KgGroup) ON (g.communities)",
     "CREATE CONSTRAINT kgsvc_work IF NOT EXISTS FOR (w:KgWork) REQUIRE (w.group_id) IS UNIQUE",
     "CREATE INDEX kgsvc_work_due IF NOT EXISTS FOR (w:KgWork) ON (w.due_ms)",

@@ -1,4 +1,4 @@
-// Facts as bars, each from when to when it is true; one that is opened tells where it comes from and can be corrected.
+// Facts as bars, each from when to when it is true; one that is opened tells where it comes from and can be corrected or retracted.
 import { useState } from "preact/hooks";
 import { call } from "../api";
 import type { Fact, Graph } from "../graph";
@@ -104,6 +104,12 @@ function Details({ graph, fact, around }: { graph: Graph; fact: Fact; around: st
             <dd>{fact.updateReason}</dd>
           </>
         )}
+        {fact.retractReason && (
+          <>
+            <dt>retracted, since</dt>
+            <dd>{fact.retractReason}</dd>
+          </>
+        )}
       </dl>
       {fact.episodes.slice(-10).map((uuid) => <Quote key={uuid} graph={graph} uuid={uuid} />)}
       {fact.expiredAt === null && <Correction graph={graph} fact={fact} />}
@@ -116,6 +122,7 @@ function Correction({ graph, fact }: { graph: Graph; fact: Fact }) {
   const [reason, setReason] = useState("");
   const groupId = graph.groupId;
   const correct = () => call("/kgsvc.v1.AdminService/UpdateFact", { uuid: fact.uuid, groupId, fact: text, ...(reason && { reason }) });
+  const retract = () => call("/kgsvc.v1.AdminService/RetractFact", { uuid: fact.uuid, groupId, reason });
   const remove = async () => {
     if (confirm("Delete this fact for good?")) await call("/kgsvc.v1.AdminService/DeleteEntityEdge", { uuid: fact.uuid, groupId });
   };
@@ -124,6 +131,7 @@ function Correction({ graph, fact }: { graph: Graph; fact: Fact }) {
       <label>Fact <input value={text} onInput={(event) => setText(event.currentTarget.value)} /></label>
       <label>Why <input value={reason} placeholder="What was wrong" onInput={(event) => setReason(event.currentTarget.value)} /></label>
       <Action act={correct}>Correct</Action>
+      <Action act={retract} needs={reason.trim() !== ""} title="It was never true. Say why; it stays in the history">Retract</Action>
       <Action act={remove} danger>Delete …</Action>
     </div>
   );

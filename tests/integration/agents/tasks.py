@@ -73,6 +73,12 @@ TASKS = (
         ("the fact was replaced", "Bruno Keller leads Project Heron."),
     ),
     Task(
+        "Rosa was never at Initech. I do not know where she works.",
+        "correct",
+        {"fact": "<Rosa Lima works at Initech.>", "reason": "a mix-up"},
+        ("the fact is retracted", "Rosa Lima works at Initech.", "(retracted: a mix-up)"),
+    ),
+    Task(
         "Write me a paragraph on Project Heron, with sources.",
         "ask",
         {"question": "What is known of Project Heron?"},

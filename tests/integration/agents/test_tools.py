@@ -24,6 +24,7 @@ TOLD = (
     {"text": "Alice Chen lives in Berlin. Alice Chen works at Lumen Labs.", "happened_at": "2024-03-01"},
     {"text": "I moved to Zurich.", "said_by": "Alice Chen", "happened_at": "2025-01-31T09:00:00Z"},
     {"text": "Bruno Keler leads Project Heron.", "happened_at": "2025-02-01T10:00:00+01:00"},
+    {"text": "Rosa Lima works at Initech.", "happened_at": "2024-05-01"},
 )
 TOOLS = {"recall", "remember", "ask", "entity", "history", "correct", "forget"}
 
@@ -140,6 +141,7 @@ async def test_the_memory_is_a_resource(memory: Agent) -> None:
             {"kind": "everything", "id": "x"},
             ["- kind: Input should be 'fact', 'episode' or 'document'"],
         ),
+        ("correct", {"fact": "x"}, ["- arguments: Value error, give text, the right wording, or reason, to"]),
     ],
 )
 async def test_wrong_arguments_are_named(
@@ -157,6 +159,7 @@ async def test_wrong_arguments_are_named(
     [
         ("history", {"fact": "no such"}, "NOT_FOUND: there is no fact with this uuid"),
         ("correct", {"fact": "no such", "text": "Ann."}, "NOT_FOUND: "),
+        ("correct", {"fact": "no such", "reason": "never"}, "NOT_FOUND: there is no fact with this uuid"),
         ("entity", {"name": "Alice Chenn"}, "NOT_FOUND: no entity of 'team/a b' is called 'Alice Chenn'; "),
         ("history", {"fact": "x" * 1_000}, "LIMIT_EXCEEDED: input.uuid: "),
     ],

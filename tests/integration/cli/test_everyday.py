@@ -104,6 +104,23 @@ async def test_the_history_of_a_fact_says_until_when_it_was_believed(told: Talke
     assert "there is no fact with this uuid" in (await told("history", "nobody", *GROUP)).sentence
 
 
+async def test_a_retracted_fact_is_kept_with_the_reason(told: Talker) -> None:
+    fact = await fact_of(told, "What does Project Heron use?")
+    unreasoned = await told("retract", fact)
+    assert (unreasoned.code, "Missing option '--reason'" in unreasoned.err) == (2, True)
+    done = await told("retract", fact, *GROUP, "--reason", "it was only planned")
+    assert done.code == 0, done.err
+    assert done.out.startswith("the fact is retracted\n")
+    assert "(retracted: it was only planned)" in done.out
+    assert "SQLite" not in (await told("search", "What does Project Heron use?", *GROUP)).out
+    assert "(retracted: it was only planned)" in (await told("history", fact)).out
+    again = await told("retract", fact, "--reason", "as I said")
+    assert "the fact is already expired" in again.sentence
+    other = await fact_of(told, "Where does Alice live?")
+    as_json = await told("retract", other, "--reason", "another Alice", "--json")
+    assert as_json.json["edge"]["retract_reason"] == "another Alice"
+
+
 async def test_communities_are_built_and_listed(told: Talker) -> None:
     none = await told("communities", *GROUP)
     assert (none.code, none.out, none.err) == (0, "", "0 communities; `--build` finds them\n")

@@ -48,7 +48,6 @@ _BY_INTENT = {  # a handful of counters; all groups, or the busiest, for whoever
     "_BUSIEST": {"NodeByLabelScan"},
     "_DEPTH": {"NodeIndexScan"},
     "_NEXT_DUE": {"NodeByLabelScan"},  # of paused groups
-    "_BEGIN_ALL": {"NodeByLabelScan"},  # of all groups, once at the start of a process
 }
 
 

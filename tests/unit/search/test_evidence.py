@@ -41,6 +41,7 @@ def dense(scored: tuple[NDArray[np.intp], NDArray[np.float64]]) -> list[float]:
     return list(by_row.tolist())
 
 
+NONE = np.zeros(3, np.bool_)  # are standing instructions
 NOBODY_TALKS = turns_of(np.empty(0, np.intp), np.empty(0, np.int64))
 
 
@@ -91,8 +92,14 @@ def test_meaning_counts_from_the_floor_or_from_where_the_list_was_cut() -> None:
 
 
 def test_words_facts_and_meaning_are_added() -> None:
-    fit = Fit(np.arange(3), floats(1.0, 0.0, 0.2), floats(0.0, 1.0, 0.2), floats(0.0, 0.25, 1.0), short)
+    fit = Fit(np.arange(3), floats(1.0, 0.0, 0.2), floats(0.0, 1.0, 0.2), floats(0.0, 0.25, 1.0), NONE, short)
     assert dense(in_context(fit, NOBODY_TALKS)) == [1.0, 1.0, 1.35]
+
+
+def test_a_standing_instruction_counts_twice() -> None:
+    zeros, standing = np.zeros(3), np.array([False, True, False])
+    fit = Fit(np.arange(3), floats(1.0, 0.6, 0.0), zeros, zeros, standing, short)
+    assert dense(in_context(fit, NOBODY_TALKS)) == [1.0, 1.2, 0.0]
 
 
 def test_neighbours_in_a_conversation_lend_a_share() -> None:
@@ -143,14 +150,15 @@ def test_neighbours_of_few_are_those_of_all(data: st.DataObject) -> None:
 
 def test_episodes_from_a_named_time_count_half_as_much_again() -> None:
     inside = np.array([True, False, True])
-    fit = Fit(np.arange(3), floats(1.0, 1.0, 0.0), np.zeros(3), np.zeros(3), short, lambda rows: inside[rows])
+    zeros = np.zeros(3)
+    fit = Fit(np.arange(3), floats(1.0, 1.0, 0.0), zeros, zeros, NONE, short, lambda rows: inside[rows])
     assert dense(in_context(fit, NOBODY_TALKS)) == [1.5, 1.0, 0.0]
 
 
 def test_length_alone_is_no_merit() -> None:
     """The best of n draws is expected √(2 ln n) spreads above one; a text of one part keeps its score."""
     parts = floats(1.0, np.e**2)
-    fit = Fit(np.arange(2), floats(1.0, 1.0), np.zeros(2), np.zeros(2), lambda rows: parts[rows])
+    fit = Fit(np.arange(2), floats(1.0, 1.0), np.zeros(2), np.zeros(2), NONE[:2], lambda rows: parts[rows])
     assert dense(in_context(fit, NOBODY_TALKS)) == pytest.approx([1.0, 1.0 / (1.0 + 2.0 * PARTS)])
 
 

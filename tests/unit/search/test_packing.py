@@ -32,6 +32,7 @@ def test_everything_shown_survives() -> None:
         original_fact="Ann likes coffee",
         update_reason="she said so",
         previous_uuid="f0",
+        retract_reason="never was",
         asserted=True,
         beliefs=(Belief(NOW - 5, None, NOW - 9, NOW, fact="Ann drinks tea"),),
     )

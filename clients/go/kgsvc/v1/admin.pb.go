@@ -2080,6 +2080,263 @@ func (x *UpdateFactOutput) GetNewEdge() *FactResult {
 	return nil
 }
 
+// Request of RetractFact.
+type RetractFactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the call in logs and in the response; generated when absent; at most 128 characters.
+	RequestId *string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3,oneof" json:"request_id,omitempty"`
+	// Within 24 h, the same key with the same input gets the first outcome again; with other input, CONFLICT. At most
+	// 256 characters.
+	IdempotencyKey *string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
+	// What to do; required.
+	Input         *RetractFactInput `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetractFactRequest) Reset() {
+	*x = RetractFactRequest{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetractFactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetractFactRequest) ProtoMessage() {}
+
+func (x *RetractFactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetractFactRequest.ProtoReflect.Descriptor instead.
+func (*RetractFactRequest) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *RetractFactRequest) GetRequestId() string {
+	if x != nil && x.RequestId != nil {
+		return *x.RequestId
+	}
+	return ""
+}
+
+func (x *RetractFactRequest) GetIdempotencyKey() string {
+	if x != nil && x.IdempotencyKey != nil {
+		return *x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *RetractFactRequest) GetInput() *RetractFactInput {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// Response of RetractFact.
+type RetractFactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's request_id, or the generated one.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The outcome.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=kgsvc.v1.Status" json:"status,omitempty"`
+	// Set unless the status is ERROR.
+	Output *RetractFactOutput `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Set when the status is ERROR.
+	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetractFactResponse) Reset() {
+	*x = RetractFactResponse{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetractFactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetractFactResponse) ProtoMessage() {}
+
+func (x *RetractFactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetractFactResponse.ProtoReflect.Descriptor instead.
+func (*RetractFactResponse) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *RetractFactResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *RetractFactResponse) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *RetractFactResponse) GetOutput() *RetractFactOutput {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *RetractFactResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Input of RetractFact.
+type RetractFactInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fact; required. CONFLICT if it is expired already.
+	Uuid string `protobuf:"bytes,1,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Its tenant. Needed only if several groups have the uuid; then leaving it out is CONFLICT.
+	GroupId *string `protobuf:"bytes,2,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
+	// Why it was never true; required; at most 1,024 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetractFactInput) Reset() {
+	*x = RetractFactInput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetractFactInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetractFactInput) ProtoMessage() {}
+
+func (x *RetractFactInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetractFactInput.ProtoReflect.Descriptor instead.
+func (*RetractFactInput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RetractFactInput) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *RetractFactInput) GetGroupId() string {
+	if x != nil && x.GroupId != nil {
+		return *x.GroupId
+	}
+	return ""
+}
+
+func (x *RetractFactInput) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// Output of RetractFact.
+type RetractFactOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One sentence for people.
+	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// The fact as it is now: expired, with `expired_reason` "retracted" and the reason as `retract_reason`.
+	Edge          *FactResult `protobuf:"bytes,2,opt,name=edge,proto3" json:"edge,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetractFactOutput) Reset() {
+	*x = RetractFactOutput{}
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetractFactOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetractFactOutput) ProtoMessage() {}
+
+func (x *RetractFactOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetractFactOutput.ProtoReflect.Descriptor instead.
+func (*RetractFactOutput) Descriptor() ([]byte, []int) {
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RetractFactOutput) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RetractFactOutput) GetEdge() *FactResult {
+	if x != nil {
+		return x.Edge
+	}
+	return nil
+}
+
 // Request of PutOntology.
 type PutOntologyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2095,7 +2352,7 @@ type PutOntologyRequest struct {
 
 func (x *PutOntologyRequest) Reset() {
 	*x = PutOntologyRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2364,7 @@ func (x *PutOntologyRequest) String() string {
 func (*PutOntologyRequest) ProtoMessage() {}
 
 func (x *PutOntologyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[29]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2377,7 @@ func (x *PutOntologyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyRequest.ProtoReflect.Descriptor instead.
 func (*PutOntologyRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PutOntologyRequest) GetRequestId() string {
@@ -2161,7 +2418,7 @@ type PutOntologyResponse struct {
 
 func (x *PutOntologyResponse) Reset() {
 	*x = PutOntologyResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2430,7 @@ func (x *PutOntologyResponse) String() string {
 func (*PutOntologyResponse) ProtoMessage() {}
 
 func (x *PutOntologyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[30]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2443,7 @@ func (x *PutOntologyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyResponse.ProtoReflect.Descriptor instead.
 func (*PutOntologyResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PutOntologyResponse) GetRequestId() string {
@@ -2231,7 +2488,7 @@ type PutOntologyInput struct {
 
 func (x *PutOntologyInput) Reset() {
 	*x = PutOntologyInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2243,7 +2500,7 @@ func (x *PutOntologyInput) String() string {
 func (*PutOntologyInput) ProtoMessage() {}
 
 func (x *PutOntologyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[31]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2256,7 +2513,7 @@ func (x *PutOntologyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyInput.ProtoReflect.Descriptor instead.
 func (*PutOntologyInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PutOntologyInput) GetGroupId() string {
@@ -2286,7 +2543,7 @@ type PutOntologyOutput struct {
 
 func (x *PutOntologyOutput) Reset() {
 	*x = PutOntologyOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2298,7 +2555,7 @@ func (x *PutOntologyOutput) String() string {
 func (*PutOntologyOutput) ProtoMessage() {}
 
 func (x *PutOntologyOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[32]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2311,7 +2568,7 @@ func (x *PutOntologyOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOntologyOutput.ProtoReflect.Descriptor instead.
 func (*PutOntologyOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PutOntologyOutput) GetEntityTypes() []string {
@@ -2343,7 +2600,7 @@ type GetOntologyRequest struct {
 
 func (x *GetOntologyRequest) Reset() {
 	*x = GetOntologyRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2355,7 +2612,7 @@ func (x *GetOntologyRequest) String() string {
 func (*GetOntologyRequest) ProtoMessage() {}
 
 func (x *GetOntologyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[33]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2368,7 +2625,7 @@ func (x *GetOntologyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyRequest.ProtoReflect.Descriptor instead.
 func (*GetOntologyRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetOntologyRequest) GetRequestId() string {
@@ -2409,7 +2666,7 @@ type GetOntologyResponse struct {
 
 func (x *GetOntologyResponse) Reset() {
 	*x = GetOntologyResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2421,7 +2678,7 @@ func (x *GetOntologyResponse) String() string {
 func (*GetOntologyResponse) ProtoMessage() {}
 
 func (x *GetOntologyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[34]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2434,7 +2691,7 @@ func (x *GetOntologyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyResponse.ProtoReflect.Descriptor instead.
 func (*GetOntologyResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetOntologyResponse) GetRequestId() string {
@@ -2476,7 +2733,7 @@ type GetOntologyInput struct {
 
 func (x *GetOntologyInput) Reset() {
 	*x = GetOntologyInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2745,7 @@ func (x *GetOntologyInput) String() string {
 func (*GetOntologyInput) ProtoMessage() {}
 
 func (x *GetOntologyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[35]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2758,7 @@ func (x *GetOntologyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyInput.ProtoReflect.Descriptor instead.
 func (*GetOntologyInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetOntologyInput) GetGroupId() string {
@@ -2524,7 +2781,7 @@ type GetOntologyOutput struct {
 
 func (x *GetOntologyOutput) Reset() {
 	*x = GetOntologyOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2536,7 +2793,7 @@ func (x *GetOntologyOutput) String() string {
 func (*GetOntologyOutput) ProtoMessage() {}
 
 func (x *GetOntologyOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[36]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2549,7 +2806,7 @@ func (x *GetOntologyOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOntologyOutput.ProtoReflect.Descriptor instead.
 func (*GetOntologyOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetOntologyOutput) GetYaml() string {
@@ -2582,7 +2839,7 @@ type MergeEntityNodesRequest struct {
 
 func (x *MergeEntityNodesRequest) Reset() {
 	*x = MergeEntityNodesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2594,7 +2851,7 @@ func (x *MergeEntityNodesRequest) String() string {
 func (*MergeEntityNodesRequest) ProtoMessage() {}
 
 func (x *MergeEntityNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[37]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2607,7 +2864,7 @@ func (x *MergeEntityNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesRequest.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *MergeEntityNodesRequest) GetRequestId() string {
@@ -2648,7 +2905,7 @@ type MergeEntityNodesResponse struct {
 
 func (x *MergeEntityNodesResponse) Reset() {
 	*x = MergeEntityNodesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2660,7 +2917,7 @@ func (x *MergeEntityNodesResponse) String() string {
 func (*MergeEntityNodesResponse) ProtoMessage() {}
 
 func (x *MergeEntityNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[38]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2673,7 +2930,7 @@ func (x *MergeEntityNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesResponse.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MergeEntityNodesResponse) GetRequestId() string {
@@ -2719,7 +2976,7 @@ type MergeEntityNodesInput struct {
 
 func (x *MergeEntityNodesInput) Reset() {
 	*x = MergeEntityNodesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2731,7 +2988,7 @@ func (x *MergeEntityNodesInput) String() string {
 func (*MergeEntityNodesInput) ProtoMessage() {}
 
 func (x *MergeEntityNodesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[39]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2744,7 +3001,7 @@ func (x *MergeEntityNodesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesInput.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MergeEntityNodesInput) GetGroupId() string {
@@ -2783,7 +3040,7 @@ type MergeEntityNodesOutput struct {
 
 func (x *MergeEntityNodesOutput) Reset() {
 	*x = MergeEntityNodesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2795,7 +3052,7 @@ func (x *MergeEntityNodesOutput) String() string {
 func (*MergeEntityNodesOutput) ProtoMessage() {}
 
 func (x *MergeEntityNodesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[40]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2808,7 +3065,7 @@ func (x *MergeEntityNodesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntityNodesOutput.ProtoReflect.Descriptor instead.
 func (*MergeEntityNodesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MergeEntityNodesOutput) GetNode() *EntityNode {
@@ -2847,7 +3104,7 @@ type UndoMergeRequest struct {
 
 func (x *UndoMergeRequest) Reset() {
 	*x = UndoMergeRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +3116,7 @@ func (x *UndoMergeRequest) String() string {
 func (*UndoMergeRequest) ProtoMessage() {}
 
 func (x *UndoMergeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[41]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +3129,7 @@ func (x *UndoMergeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeRequest.ProtoReflect.Descriptor instead.
 func (*UndoMergeRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *UndoMergeRequest) GetRequestId() string {
@@ -2913,7 +3170,7 @@ type UndoMergeResponse struct {
 
 func (x *UndoMergeResponse) Reset() {
 	*x = UndoMergeResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2925,7 +3182,7 @@ func (x *UndoMergeResponse) String() string {
 func (*UndoMergeResponse) ProtoMessage() {}
 
 func (x *UndoMergeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[42]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2938,7 +3195,7 @@ func (x *UndoMergeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeResponse.ProtoReflect.Descriptor instead.
 func (*UndoMergeResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *UndoMergeResponse) GetRequestId() string {
@@ -2982,7 +3239,7 @@ type UndoMergeInput struct {
 
 func (x *UndoMergeInput) Reset() {
 	*x = UndoMergeInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3251,7 @@ func (x *UndoMergeInput) String() string {
 func (*UndoMergeInput) ProtoMessage() {}
 
 func (x *UndoMergeInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[43]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3264,7 @@ func (x *UndoMergeInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeInput.ProtoReflect.Descriptor instead.
 func (*UndoMergeInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *UndoMergeInput) GetGroupId() string {
@@ -3037,7 +3294,7 @@ type UndoMergeOutput struct {
 
 func (x *UndoMergeOutput) Reset() {
 	*x = UndoMergeOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3306,7 @@ func (x *UndoMergeOutput) String() string {
 func (*UndoMergeOutput) ProtoMessage() {}
 
 func (x *UndoMergeOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[44]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3319,7 @@ func (x *UndoMergeOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoMergeOutput.ProtoReflect.Descriptor instead.
 func (*UndoMergeOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UndoMergeOutput) GetNode() *EntityNode {
@@ -3095,7 +3352,7 @@ type SplitEntityNodeRequest struct {
 
 func (x *SplitEntityNodeRequest) Reset() {
 	*x = SplitEntityNodeRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3364,7 @@ func (x *SplitEntityNodeRequest) String() string {
 func (*SplitEntityNodeRequest) ProtoMessage() {}
 
 func (x *SplitEntityNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[45]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3377,7 @@ func (x *SplitEntityNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeRequest.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SplitEntityNodeRequest) GetRequestId() string {
@@ -3161,7 +3418,7 @@ type SplitEntityNodeResponse struct {
 
 func (x *SplitEntityNodeResponse) Reset() {
 	*x = SplitEntityNodeResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3173,7 +3430,7 @@ func (x *SplitEntityNodeResponse) String() string {
 func (*SplitEntityNodeResponse) ProtoMessage() {}
 
 func (x *SplitEntityNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[46]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3186,7 +3443,7 @@ func (x *SplitEntityNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeResponse.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SplitEntityNodeResponse) GetRequestId() string {
@@ -3237,7 +3494,7 @@ type SplitEntityNodeInput struct {
 
 func (x *SplitEntityNodeInput) Reset() {
 	*x = SplitEntityNodeInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3249,7 +3506,7 @@ func (x *SplitEntityNodeInput) String() string {
 func (*SplitEntityNodeInput) ProtoMessage() {}
 
 func (x *SplitEntityNodeInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[47]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3262,7 +3519,7 @@ func (x *SplitEntityNodeInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeInput.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SplitEntityNodeInput) GetGroupId() string {
@@ -3315,7 +3572,7 @@ type SplitEntityNodeOutput struct {
 
 func (x *SplitEntityNodeOutput) Reset() {
 	*x = SplitEntityNodeOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3327,7 +3584,7 @@ func (x *SplitEntityNodeOutput) String() string {
 func (*SplitEntityNodeOutput) ProtoMessage() {}
 
 func (x *SplitEntityNodeOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[48]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3340,7 +3597,7 @@ func (x *SplitEntityNodeOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityNodeOutput.ProtoReflect.Descriptor instead.
 func (*SplitEntityNodeOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SplitEntityNodeOutput) GetNode() *EntityNode {
@@ -3379,7 +3636,7 @@ type UndoSplitRequest struct {
 
 func (x *UndoSplitRequest) Reset() {
 	*x = UndoSplitRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3391,7 +3648,7 @@ func (x *UndoSplitRequest) String() string {
 func (*UndoSplitRequest) ProtoMessage() {}
 
 func (x *UndoSplitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[49]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3404,7 +3661,7 @@ func (x *UndoSplitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitRequest.ProtoReflect.Descriptor instead.
 func (*UndoSplitRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *UndoSplitRequest) GetRequestId() string {
@@ -3445,7 +3702,7 @@ type UndoSplitResponse struct {
 
 func (x *UndoSplitResponse) Reset() {
 	*x = UndoSplitResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3457,7 +3714,7 @@ func (x *UndoSplitResponse) String() string {
 func (*UndoSplitResponse) ProtoMessage() {}
 
 func (x *UndoSplitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[50]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3470,7 +3727,7 @@ func (x *UndoSplitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitResponse.ProtoReflect.Descriptor instead.
 func (*UndoSplitResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *UndoSplitResponse) GetRequestId() string {
@@ -3514,7 +3771,7 @@ type UndoSplitInput struct {
 
 func (x *UndoSplitInput) Reset() {
 	*x = UndoSplitInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3526,7 +3783,7 @@ func (x *UndoSplitInput) String() string {
 func (*UndoSplitInput) ProtoMessage() {}
 
 func (x *UndoSplitInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[51]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3539,7 +3796,7 @@ func (x *UndoSplitInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitInput.ProtoReflect.Descriptor instead.
 func (*UndoSplitInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *UndoSplitInput) GetGroupId() string {
@@ -3569,7 +3826,7 @@ type UndoSplitOutput struct {
 
 func (x *UndoSplitOutput) Reset() {
 	*x = UndoSplitOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3581,7 +3838,7 @@ func (x *UndoSplitOutput) String() string {
 func (*UndoSplitOutput) ProtoMessage() {}
 
 func (x *UndoSplitOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[52]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3594,7 +3851,7 @@ func (x *UndoSplitOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoSplitOutput.ProtoReflect.Descriptor instead.
 func (*UndoSplitOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *UndoSplitOutput) GetNode() *EntityNode {
@@ -3638,7 +3895,7 @@ type Merge struct {
 
 func (x *Merge) Reset() {
 	*x = Merge{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +3907,7 @@ func (x *Merge) String() string {
 func (*Merge) ProtoMessage() {}
 
 func (x *Merge) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[53]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3663,7 +3920,7 @@ func (x *Merge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Merge.ProtoReflect.Descriptor instead.
 func (*Merge) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Merge) GetMergeId() string {
@@ -3744,7 +4001,7 @@ type ListMergesRequest struct {
 
 func (x *ListMergesRequest) Reset() {
 	*x = ListMergesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3756,7 +4013,7 @@ func (x *ListMergesRequest) String() string {
 func (*ListMergesRequest) ProtoMessage() {}
 
 func (x *ListMergesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[54]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3769,7 +4026,7 @@ func (x *ListMergesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMergesRequest.ProtoReflect.Descriptor instead.
 func (*ListMergesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListMergesRequest) GetRequestId() string {
@@ -3810,7 +4067,7 @@ type ListMergesResponse struct {
 
 func (x *ListMergesResponse) Reset() {
 	*x = ListMergesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3822,7 +4079,7 @@ func (x *ListMergesResponse) String() string {
 func (*ListMergesResponse) ProtoMessage() {}
 
 func (x *ListMergesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[55]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3835,7 +4092,7 @@ func (x *ListMergesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMergesResponse.ProtoReflect.Descriptor instead.
 func (*ListMergesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListMergesResponse) GetRequestId() string {
@@ -3883,7 +4140,7 @@ type ListMergesInput struct {
 
 func (x *ListMergesInput) Reset() {
 	*x = ListMergesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3895,7 +4152,7 @@ func (x *ListMergesInput) String() string {
 func (*ListMergesInput) ProtoMessage() {}
 
 func (x *ListMergesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[56]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3908,7 +4165,7 @@ func (x *ListMergesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMergesInput.ProtoReflect.Descriptor instead.
 func (*ListMergesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListMergesInput) GetGroupId() string {
@@ -3952,7 +4209,7 @@ type ListMergesOutput struct {
 
 func (x *ListMergesOutput) Reset() {
 	*x = ListMergesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3964,7 +4221,7 @@ func (x *ListMergesOutput) String() string {
 func (*ListMergesOutput) ProtoMessage() {}
 
 func (x *ListMergesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[57]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3977,7 +4234,7 @@ func (x *ListMergesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMergesOutput.ProtoReflect.Descriptor instead.
 func (*ListMergesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListMergesOutput) GetMerges() []*Merge {
@@ -4010,7 +4267,7 @@ type BuildCommunitiesRequest struct {
 
 func (x *BuildCommunitiesRequest) Reset() {
 	*x = BuildCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4022,7 +4279,7 @@ func (x *BuildCommunitiesRequest) String() string {
 func (*BuildCommunitiesRequest) ProtoMessage() {}
 
 func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[58]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4035,7 +4292,7 @@ func (x *BuildCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *BuildCommunitiesRequest) GetRequestId() string {
@@ -4076,7 +4333,7 @@ type BuildCommunitiesResponse struct {
 
 func (x *BuildCommunitiesResponse) Reset() {
 	*x = BuildCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4088,7 +4345,7 @@ func (x *BuildCommunitiesResponse) String() string {
 func (*BuildCommunitiesResponse) ProtoMessage() {}
 
 func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[59]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4101,7 +4358,7 @@ func (x *BuildCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BuildCommunitiesResponse) GetRequestId() string {
@@ -4143,7 +4400,7 @@ type BuildCommunitiesInput struct {
 
 func (x *BuildCommunitiesInput) Reset() {
 	*x = BuildCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4155,7 +4412,7 @@ func (x *BuildCommunitiesInput) String() string {
 func (*BuildCommunitiesInput) ProtoMessage() {}
 
 func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[60]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4168,7 +4425,7 @@ func (x *BuildCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *BuildCommunitiesInput) GetGroupIds() []string {
@@ -4189,7 +4446,7 @@ type BuildCommunitiesOutput struct {
 
 func (x *BuildCommunitiesOutput) Reset() {
 	*x = BuildCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4201,7 +4458,7 @@ func (x *BuildCommunitiesOutput) String() string {
 func (*BuildCommunitiesOutput) ProtoMessage() {}
 
 func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[61]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4214,7 +4471,7 @@ func (x *BuildCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*BuildCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *BuildCommunitiesOutput) GetBuilds() []*CommunityBuild {
@@ -4247,7 +4504,7 @@ type CommunityBuild struct {
 
 func (x *CommunityBuild) Reset() {
 	*x = CommunityBuild{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4259,7 +4516,7 @@ func (x *CommunityBuild) String() string {
 func (*CommunityBuild) ProtoMessage() {}
 
 func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[62]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4272,7 +4529,7 @@ func (x *CommunityBuild) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommunityBuild.ProtoReflect.Descriptor instead.
 func (*CommunityBuild) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *CommunityBuild) GetBuildId() string {
@@ -4339,7 +4596,7 @@ type GetCommunityBuildRequest struct {
 
 func (x *GetCommunityBuildRequest) Reset() {
 	*x = GetCommunityBuildRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4351,7 +4608,7 @@ func (x *GetCommunityBuildRequest) String() string {
 func (*GetCommunityBuildRequest) ProtoMessage() {}
 
 func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[63]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4364,7 +4621,7 @@ func (x *GetCommunityBuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildRequest.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *GetCommunityBuildRequest) GetRequestId() string {
@@ -4405,7 +4662,7 @@ type GetCommunityBuildResponse struct {
 
 func (x *GetCommunityBuildResponse) Reset() {
 	*x = GetCommunityBuildResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4417,7 +4674,7 @@ func (x *GetCommunityBuildResponse) String() string {
 func (*GetCommunityBuildResponse) ProtoMessage() {}
 
 func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[64]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4430,7 +4687,7 @@ func (x *GetCommunityBuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildResponse.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *GetCommunityBuildResponse) GetRequestId() string {
@@ -4474,7 +4731,7 @@ type GetCommunityBuildInput struct {
 
 func (x *GetCommunityBuildInput) Reset() {
 	*x = GetCommunityBuildInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4486,7 +4743,7 @@ func (x *GetCommunityBuildInput) String() string {
 func (*GetCommunityBuildInput) ProtoMessage() {}
 
 func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[65]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4499,7 +4756,7 @@ func (x *GetCommunityBuildInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildInput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetCommunityBuildInput) GetBuildId() string {
@@ -4527,7 +4784,7 @@ type GetCommunityBuildOutput struct {
 
 func (x *GetCommunityBuildOutput) Reset() {
 	*x = GetCommunityBuildOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4539,7 +4796,7 @@ func (x *GetCommunityBuildOutput) String() string {
 func (*GetCommunityBuildOutput) ProtoMessage() {}
 
 func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[66]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4552,7 +4809,7 @@ func (x *GetCommunityBuildOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCommunityBuildOutput.ProtoReflect.Descriptor instead.
 func (*GetCommunityBuildOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetCommunityBuildOutput) GetBuild() *CommunityBuild {
@@ -4577,7 +4834,7 @@ type ListCommunitiesRequest struct {
 
 func (x *ListCommunitiesRequest) Reset() {
 	*x = ListCommunitiesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4589,7 +4846,7 @@ func (x *ListCommunitiesRequest) String() string {
 func (*ListCommunitiesRequest) ProtoMessage() {}
 
 func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[67]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4602,7 +4859,7 @@ func (x *ListCommunitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListCommunitiesRequest) GetRequestId() string {
@@ -4643,7 +4900,7 @@ type ListCommunitiesResponse struct {
 
 func (x *ListCommunitiesResponse) Reset() {
 	*x = ListCommunitiesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4655,7 +4912,7 @@ func (x *ListCommunitiesResponse) String() string {
 func (*ListCommunitiesResponse) ProtoMessage() {}
 
 func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[68]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4668,7 +4925,7 @@ func (x *ListCommunitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListCommunitiesResponse) GetRequestId() string {
@@ -4714,7 +4971,7 @@ type ListCommunitiesInput struct {
 
 func (x *ListCommunitiesInput) Reset() {
 	*x = ListCommunitiesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4726,7 +4983,7 @@ func (x *ListCommunitiesInput) String() string {
 func (*ListCommunitiesInput) ProtoMessage() {}
 
 func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[69]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4739,7 +4996,7 @@ func (x *ListCommunitiesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesInput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListCommunitiesInput) GetGroupId() string {
@@ -4776,7 +5033,7 @@ type ListCommunitiesOutput struct {
 
 func (x *ListCommunitiesOutput) Reset() {
 	*x = ListCommunitiesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4788,7 +5045,7 @@ func (x *ListCommunitiesOutput) String() string {
 func (*ListCommunitiesOutput) ProtoMessage() {}
 
 func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[70]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4801,7 +5058,7 @@ func (x *ListCommunitiesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommunitiesOutput.ProtoReflect.Descriptor instead.
 func (*ListCommunitiesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListCommunitiesOutput) GetCommunities() []*Community {
@@ -4833,7 +5090,7 @@ type ListGroupsRequest struct {
 
 func (x *ListGroupsRequest) Reset() {
 	*x = ListGroupsRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[71]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4845,7 +5102,7 @@ func (x *ListGroupsRequest) String() string {
 func (*ListGroupsRequest) ProtoMessage() {}
 
 func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[71]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4858,7 +5115,7 @@ func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsRequest.ProtoReflect.Descriptor instead.
 func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListGroupsRequest) GetRequestId() string {
@@ -4899,7 +5156,7 @@ type ListGroupsResponse struct {
 
 func (x *ListGroupsResponse) Reset() {
 	*x = ListGroupsResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[72]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4911,7 +5168,7 @@ func (x *ListGroupsResponse) String() string {
 func (*ListGroupsResponse) ProtoMessage() {}
 
 func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[72]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4924,7 +5181,7 @@ func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsResponse.ProtoReflect.Descriptor instead.
 func (*ListGroupsResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListGroupsResponse) GetRequestId() string {
@@ -4968,7 +5225,7 @@ type ListGroupsInput struct {
 
 func (x *ListGroupsInput) Reset() {
 	*x = ListGroupsInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[73]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4980,7 +5237,7 @@ func (x *ListGroupsInput) String() string {
 func (*ListGroupsInput) ProtoMessage() {}
 
 func (x *ListGroupsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[73]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4993,7 +5250,7 @@ func (x *ListGroupsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsInput.ProtoReflect.Descriptor instead.
 func (*ListGroupsInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListGroupsInput) GetPageSize() int32 {
@@ -5023,7 +5280,7 @@ type ListGroupsOutput struct {
 
 func (x *ListGroupsOutput) Reset() {
 	*x = ListGroupsOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[74]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5035,7 +5292,7 @@ func (x *ListGroupsOutput) String() string {
 func (*ListGroupsOutput) ProtoMessage() {}
 
 func (x *ListGroupsOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[74]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5048,7 +5305,7 @@ func (x *ListGroupsOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsOutput.ProtoReflect.Descriptor instead.
 func (*ListGroupsOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListGroupsOutput) GetGroups() []*GroupSummary {
@@ -5094,7 +5351,7 @@ type GroupSummary struct {
 
 func (x *GroupSummary) Reset() {
 	*x = GroupSummary{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[75]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5106,7 +5363,7 @@ func (x *GroupSummary) String() string {
 func (*GroupSummary) ProtoMessage() {}
 
 func (x *GroupSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[75]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5119,7 +5376,7 @@ func (x *GroupSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupSummary.ProtoReflect.Descriptor instead.
 func (*GroupSummary) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *GroupSummary) GetGroupId() string {
@@ -5207,7 +5464,7 @@ type Reembedding struct {
 
 func (x *Reembedding) Reset() {
 	*x = Reembedding{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[76]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5219,7 +5476,7 @@ func (x *Reembedding) String() string {
 func (*Reembedding) ProtoMessage() {}
 
 func (x *Reembedding) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[76]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5232,7 +5489,7 @@ func (x *Reembedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reembedding.ProtoReflect.Descriptor instead.
 func (*Reembedding) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Reembedding) GetSpace() string {
@@ -5271,7 +5528,7 @@ type SetModesRequest struct {
 
 func (x *SetModesRequest) Reset() {
 	*x = SetModesRequest{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[77]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5283,7 +5540,7 @@ func (x *SetModesRequest) String() string {
 func (*SetModesRequest) ProtoMessage() {}
 
 func (x *SetModesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[77]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5296,7 +5553,7 @@ func (x *SetModesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModesRequest.ProtoReflect.Descriptor instead.
 func (*SetModesRequest) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SetModesRequest) GetRequestId() string {
@@ -5337,7 +5594,7 @@ type SetModesResponse struct {
 
 func (x *SetModesResponse) Reset() {
 	*x = SetModesResponse{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[78]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5349,7 +5606,7 @@ func (x *SetModesResponse) String() string {
 func (*SetModesResponse) ProtoMessage() {}
 
 func (x *SetModesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[78]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5362,7 +5619,7 @@ func (x *SetModesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModesResponse.ProtoReflect.Descriptor instead.
 func (*SetModesResponse) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SetModesResponse) GetRequestId() string {
@@ -5416,7 +5673,7 @@ type SetModesInput struct {
 
 func (x *SetModesInput) Reset() {
 	*x = SetModesInput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[79]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5428,7 +5685,7 @@ func (x *SetModesInput) String() string {
 func (*SetModesInput) ProtoMessage() {}
 
 func (x *SetModesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[79]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5441,7 +5698,7 @@ func (x *SetModesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModesInput.ProtoReflect.Descriptor instead.
 func (*SetModesInput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SetModesInput) GetGroupId() string {
@@ -5485,7 +5742,7 @@ type SetModesOutput struct {
 
 func (x *SetModesOutput) Reset() {
 	*x = SetModesOutput{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[80]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5497,7 +5754,7 @@ func (x *SetModesOutput) String() string {
 func (*SetModesOutput) ProtoMessage() {}
 
 func (x *SetModesOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[80]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5510,7 +5767,7 @@ func (x *SetModesOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModesOutput.ProtoReflect.Descriptor instead.
 func (*SetModesOutput) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SetModesOutput) GetModes() *ServiceModes {
@@ -5540,7 +5797,7 @@ type ServiceModes struct {
 
 func (x *ServiceModes) Reset() {
 	*x = ServiceModes{}
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[81]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +5809,7 @@ func (x *ServiceModes) String() string {
 func (*ServiceModes) ProtoMessage() {}
 
 func (x *ServiceModes) ProtoReflect() protoreflect.Message {
-	mi := &file_kgsvc_v1_admin_proto_msgTypes[81]
+	mi := &file_kgsvc_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +5822,7 @@ func (x *ServiceModes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceModes.ProtoReflect.Descriptor instead.
 func (*ServiceModes) Descriptor() ([]byte, []int) {
-	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_kgsvc_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ServiceModes) GetReadOnlySince() *timestamppb.Timestamp {
@@ -5759,6 +6016,27 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\bnew_uuid\x18\x03 \x01(\tR\anewUuid\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12/\n" +
 	"\bnew_edge\x18\x05 \x01(\v2\x14.kgsvc.v1.FactResultR\anewEdge\"\xbb\x01\n" +
+	"\x12RetractFactRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01\x120\n" +
+	"\x05input\x18\x03 \x01(\v2\x1a.kgsvc.v1.RetractFactInputR\x05inputB\r\n" +
+	"\v_request_idB\x12\n" +
+	"\x10_idempotency_key\"\xba\x01\n" +
+	"\x13RetractFactResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12(\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x10.kgsvc.v1.StatusR\x06status\x123\n" +
+	"\x06output\x18\x03 \x01(\v2\x1b.kgsvc.v1.RetractFactOutputR\x06output\x12%\n" +
+	"\x05error\x18\x04 \x01(\v2\x0f.kgsvc.v1.ErrorR\x05error\"k\n" +
+	"\x10RetractFactInput\x12\x12\n" +
+	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x1e\n" +
+	"\bgroup_id\x18\x02 \x01(\tH\x00R\agroupId\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reasonB\v\n" +
+	"\t_group_id\"W\n" +
+	"\x11RetractFactOutput\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12(\n" +
+	"\x04edge\x18\x02 \x01(\v2\x14.kgsvc.v1.FactResultR\x04edge\"\xbb\x01\n" +
 	"\x12PutOntologyRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tH\x00R\trequestId\x88\x01\x01\x12,\n" +
@@ -6083,7 +6361,7 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"\x13BUILD_STATE_PENDING\x10\x01\x12\x17\n" +
 	"\x13BUILD_STATE_RUNNING\x10\x02\x12\x19\n" +
 	"\x15BUILD_STATE_COMPLETED\x10\x03\x12\x16\n" +
-	"\x12BUILD_STATE_FAILED\x10\x042\xd8\r\n" +
+	"\x12BUILD_STATE_FAILED\x10\x042\xa4\x0e\n" +
 	"\fAdminService\x12J\n" +
 	"\vHealthcheck\x12\x1c.kgsvc.v1.HealthcheckRequest\x1a\x1d.kgsvc.v1.HealthcheckResponse\x12Y\n" +
 	"\x10DeleteEntityEdge\x12!.kgsvc.v1.DeleteEntityEdgeRequest\x1a\".kgsvc.v1.DeleteEntityEdgeResponse\x12P\n" +
@@ -6095,6 +6373,7 @@ const file_kgsvc_v1_admin_proto_rawDesc = "" +
 	"GetErasure\x12\x1b.kgsvc.v1.GetErasureRequest\x1a\x1c.kgsvc.v1.GetErasureResponse\x12G\n" +
 	"\n" +
 	"UpdateFact\x12\x1b.kgsvc.v1.UpdateFactRequest\x1a\x1c.kgsvc.v1.UpdateFactResponse\x12J\n" +
+	"\vRetractFact\x12\x1c.kgsvc.v1.RetractFactRequest\x1a\x1d.kgsvc.v1.RetractFactResponse\x12J\n" +
 	"\vPutOntology\x12\x1c.kgsvc.v1.PutOntologyRequest\x1a\x1d.kgsvc.v1.PutOntologyResponse\x12J\n" +
 	"\vGetOntology\x12\x1c.kgsvc.v1.GetOntologyRequest\x1a\x1d.kgsvc.v1.GetOntologyResponse\x12Y\n" +
 	"\x10MergeEntityNodes\x12!.kgsvc.v1.MergeEntityNodesRequest\x1a\".kgsvc.v1.MergeEntityNodesResponse\x12D\n" +
@@ -6126,7 +6405,7 @@ func file_kgsvc_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_kgsvc_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
+var file_kgsvc_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
 var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(MergeKind)(0),                    // 0: kgsvc.v1.MergeKind
 	(BuildState)(0),                   // 1: kgsvc.v1.BuildState
@@ -6159,227 +6438,238 @@ var file_kgsvc_v1_admin_proto_goTypes = []any{
 	(*UpdateFactResponse)(nil),        // 28: kgsvc.v1.UpdateFactResponse
 	(*UpdateFactInput)(nil),           // 29: kgsvc.v1.UpdateFactInput
 	(*UpdateFactOutput)(nil),          // 30: kgsvc.v1.UpdateFactOutput
-	(*PutOntologyRequest)(nil),        // 31: kgsvc.v1.PutOntologyRequest
-	(*PutOntologyResponse)(nil),       // 32: kgsvc.v1.PutOntologyResponse
-	(*PutOntologyInput)(nil),          // 33: kgsvc.v1.PutOntologyInput
-	(*PutOntologyOutput)(nil),         // 34: kgsvc.v1.PutOntologyOutput
-	(*GetOntologyRequest)(nil),        // 35: kgsvc.v1.GetOntologyRequest
-	(*GetOntologyResponse)(nil),       // 36: kgsvc.v1.GetOntologyResponse
-	(*GetOntologyInput)(nil),          // 37: kgsvc.v1.GetOntologyInput
-	(*GetOntologyOutput)(nil),         // 38: kgsvc.v1.GetOntologyOutput
-	(*MergeEntityNodesRequest)(nil),   // 39: kgsvc.v1.MergeEntityNodesRequest
-	(*MergeEntityNodesResponse)(nil),  // 40: kgsvc.v1.MergeEntityNodesResponse
-	(*MergeEntityNodesInput)(nil),     // 41: kgsvc.v1.MergeEntityNodesInput
-	(*MergeEntityNodesOutput)(nil),    // 42: kgsvc.v1.MergeEntityNodesOutput
-	(*UndoMergeRequest)(nil),          // 43: kgsvc.v1.UndoMergeRequest
-	(*UndoMergeResponse)(nil),         // 44: kgsvc.v1.UndoMergeResponse
-	(*UndoMergeInput)(nil),            // 45: kgsvc.v1.UndoMergeInput
-	(*UndoMergeOutput)(nil),           // 46: kgsvc.v1.UndoMergeOutput
-	(*SplitEntityNodeRequest)(nil),    // 47: kgsvc.v1.SplitEntityNodeRequest
-	(*SplitEntityNodeResponse)(nil),   // 48: kgsvc.v1.SplitEntityNodeResponse
-	(*SplitEntityNodeInput)(nil),      // 49: kgsvc.v1.SplitEntityNodeInput
-	(*SplitEntityNodeOutput)(nil),     // 50: kgsvc.v1.SplitEntityNodeOutput
-	(*UndoSplitRequest)(nil),          // 51: kgsvc.v1.UndoSplitRequest
-	(*UndoSplitResponse)(nil),         // 52: kgsvc.v1.UndoSplitResponse
-	(*UndoSplitInput)(nil),            // 53: kgsvc.v1.UndoSplitInput
-	(*UndoSplitOutput)(nil),           // 54: kgsvc.v1.UndoSplitOutput
-	(*Merge)(nil),                     // 55: kgsvc.v1.Merge
-	(*ListMergesRequest)(nil),         // 56: kgsvc.v1.ListMergesRequest
-	(*ListMergesResponse)(nil),        // 57: kgsvc.v1.ListMergesResponse
-	(*ListMergesInput)(nil),           // 58: kgsvc.v1.ListMergesInput
-	(*ListMergesOutput)(nil),          // 59: kgsvc.v1.ListMergesOutput
-	(*BuildCommunitiesRequest)(nil),   // 60: kgsvc.v1.BuildCommunitiesRequest
-	(*BuildCommunitiesResponse)(nil),  // 61: kgsvc.v1.BuildCommunitiesResponse
-	(*BuildCommunitiesInput)(nil),     // 62: kgsvc.v1.BuildCommunitiesInput
-	(*BuildCommunitiesOutput)(nil),    // 63: kgsvc.v1.BuildCommunitiesOutput
-	(*CommunityBuild)(nil),            // 64: kgsvc.v1.CommunityBuild
-	(*GetCommunityBuildRequest)(nil),  // 65: kgsvc.v1.GetCommunityBuildRequest
-	(*GetCommunityBuildResponse)(nil), // 66: kgsvc.v1.GetCommunityBuildResponse
-	(*GetCommunityBuildInput)(nil),    // 67: kgsvc.v1.GetCommunityBuildInput
-	(*GetCommunityBuildOutput)(nil),   // 68: kgsvc.v1.GetCommunityBuildOutput
-	(*ListCommunitiesRequest)(nil),    // 69: kgsvc.v1.ListCommunitiesRequest
-	(*ListCommunitiesResponse)(nil),   // 70: kgsvc.v1.ListCommunitiesResponse
-	(*ListCommunitiesInput)(nil),      // 71: kgsvc.v1.ListCommunitiesInput
-	(*ListCommunitiesOutput)(nil),     // 72: kgsvc.v1.ListCommunitiesOutput
-	(*ListGroupsRequest)(nil),         // 73: kgsvc.v1.ListGroupsRequest
-	(*ListGroupsResponse)(nil),        // 74: kgsvc.v1.ListGroupsResponse
-	(*ListGroupsInput)(nil),           // 75: kgsvc.v1.ListGroupsInput
-	(*ListGroupsOutput)(nil),          // 76: kgsvc.v1.ListGroupsOutput
-	(*GroupSummary)(nil),              // 77: kgsvc.v1.GroupSummary
-	(*Reembedding)(nil),               // 78: kgsvc.v1.Reembedding
-	(*SetModesRequest)(nil),           // 79: kgsvc.v1.SetModesRequest
-	(*SetModesResponse)(nil),          // 80: kgsvc.v1.SetModesResponse
-	(*SetModesInput)(nil),             // 81: kgsvc.v1.SetModesInput
-	(*SetModesOutput)(nil),            // 82: kgsvc.v1.SetModesOutput
-	(*ServiceModes)(nil),              // 83: kgsvc.v1.ServiceModes
-	nil,                               // 84: kgsvc.v1.Erasure.RemovedEntry
-	(Status)(0),                       // 85: kgsvc.v1.Status
-	(*Error)(nil),                     // 86: kgsvc.v1.Error
-	(*timestamppb.Timestamp)(nil),     // 87: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),           // 88: google.protobuf.Struct
-	(*FactResult)(nil),                // 89: kgsvc.v1.FactResult
-	(*EntityNode)(nil),                // 90: kgsvc.v1.EntityNode
-	(*Community)(nil),                 // 91: kgsvc.v1.Community
-	(*DeleteDocumentRequest)(nil),     // 92: kgsvc.v1.DeleteDocumentRequest
-	(*ExportGroupRequest)(nil),        // 93: kgsvc.v1.ExportGroupRequest
-	(*ImportGroupRequest)(nil),        // 94: kgsvc.v1.ImportGroupRequest
-	(*DeleteDocumentResponse)(nil),    // 95: kgsvc.v1.DeleteDocumentResponse
-	(*ExportGroupResponse)(nil),       // 96: kgsvc.v1.ExportGroupResponse
-	(*ImportGroupResponse)(nil),       // 97: kgsvc.v1.ImportGroupResponse
+	(*RetractFactRequest)(nil),        // 31: kgsvc.v1.RetractFactRequest
+	(*RetractFactResponse)(nil),       // 32: kgsvc.v1.RetractFactResponse
+	(*RetractFactInput)(nil),          // 33: kgsvc.v1.RetractFactInput
+	(*RetractFactOutput)(nil),         // 34: kgsvc.v1.RetractFactOutput
+	(*PutOntologyRequest)(nil),        // 35: kgsvc.v1.PutOntologyRequest
+	(*PutOntologyResponse)(nil),       // 36: kgsvc.v1.PutOntologyResponse
+	(*PutOntologyInput)(nil),          // 37: kgsvc.v1.PutOntologyInput
+	(*PutOntologyOutput)(nil),         // 38: kgsvc.v1.PutOntologyOutput
+	(*GetOntologyRequest)(nil),        // 39: kgsvc.v1.GetOntologyRequest
+	(*GetOntologyResponse)(nil),       // 40: kgsvc.v1.GetOntologyResponse
+	(*GetOntologyInput)(nil),          // 41: kgsvc.v1.GetOntologyInput
+	(*GetOntologyOutput)(nil),         // 42: kgsvc.v1.GetOntologyOutput
+	(*MergeEntityNodesRequest)(nil),   // 43: kgsvc.v1.MergeEntityNodesRequest
+	(*MergeEntityNodesResponse)(nil),  // 44: kgsvc.v1.MergeEntityNodesResponse
+	(*MergeEntityNodesInput)(nil),     // 45: kgsvc.v1.MergeEntityNodesInput
+	(*MergeEntityNodesOutput)(nil),    // 46: kgsvc.v1.MergeEntityNodesOutput
+	(*UndoMergeRequest)(nil),          // 47: kgsvc.v1.UndoMergeRequest
+	(*UndoMergeResponse)(nil),         // 48: kgsvc.v1.UndoMergeResponse
+	(*UndoMergeInput)(nil),            // 49: kgsvc.v1.UndoMergeInput
+	(*UndoMergeOutput)(nil),           // 50: kgsvc.v1.UndoMergeOutput
+	(*SplitEntityNodeRequest)(nil),    // 51: kgsvc.v1.SplitEntityNodeRequest
+	(*SplitEntityNodeResponse)(nil),   // 52: kgsvc.v1.SplitEntityNodeResponse
+	(*SplitEntityNodeInput)(nil),      // 53: kgsvc.v1.SplitEntityNodeInput
+	(*SplitEntityNodeOutput)(nil),     // 54: kgsvc.v1.SplitEntityNodeOutput
+	(*UndoSplitRequest)(nil),          // 55: kgsvc.v1.UndoSplitRequest
+	(*UndoSplitResponse)(nil),         // 56: kgsvc.v1.UndoSplitResponse
+	(*UndoSplitInput)(nil),            // 57: kgsvc.v1.UndoSplitInput
+	(*UndoSplitOutput)(nil),           // 58: kgsvc.v1.UndoSplitOutput
+	(*Merge)(nil),                     // 59: kgsvc.v1.Merge
+	(*ListMergesRequest)(nil),         // 60: kgsvc.v1.ListMergesRequest
+	(*ListMergesResponse)(nil),        // 61: kgsvc.v1.ListMergesResponse
+	(*ListMergesInput)(nil),           // 62: kgsvc.v1.ListMergesInput
+	(*ListMergesOutput)(nil),          // 63: kgsvc.v1.ListMergesOutput
+	(*BuildCommunitiesRequest)(nil),   // 64: kgsvc.v1.BuildCommunitiesRequest
+	(*BuildCommunitiesResponse)(nil),  // 65: kgsvc.v1.BuildCommunitiesResponse
+	(*BuildCommunitiesInput)(nil),     // 66: kgsvc.v1.BuildCommunitiesInput
+	(*BuildCommunitiesOutput)(nil),    // 67: kgsvc.v1.BuildCommunitiesOutput
+	(*CommunityBuild)(nil),            // 68: kgsvc.v1.CommunityBuild
+	(*GetCommunityBuildRequest)(nil),  // 69: kgsvc.v1.GetCommunityBuildRequest
+	(*GetCommunityBuildResponse)(nil), // 70: kgsvc.v1.GetCommunityBuildResponse
+	(*GetCommunityBuildInput)(nil),    // 71: kgsvc.v1.GetCommunityBuildInput
+	(*GetCommunityBuildOutput)(nil),   // 72: kgsvc.v1.GetCommunityBuildOutput
+	(*ListCommunitiesRequest)(nil),    // 73: kgsvc.v1.ListCommunitiesRequest
+	(*ListCommunitiesResponse)(nil),   // 74: kgsvc.v1.ListCommunitiesResponse
+	(*ListCommunitiesInput)(nil),      // 75: kgsvc.v1.ListCommunitiesInput
+	(*ListCommunitiesOutput)(nil),     // 76: kgsvc.v1.ListCommunitiesOutput
+	(*ListGroupsRequest)(nil),         // 77: kgsvc.v1.ListGroupsRequest
+	(*ListGroupsResponse)(nil),        // 78: kgsvc.v1.ListGroupsResponse
+	(*ListGroupsInput)(nil),           // 79: kgsvc.v1.ListGroupsInput
+	(*ListGroupsOutput)(nil),          // 80: kgsvc.v1.ListGroupsOutput
+	(*GroupSummary)(nil),              // 81: kgsvc.v1.GroupSummary
+	(*Reembedding)(nil),               // 82: kgsvc.v1.Reembedding
+	(*SetModesRequest)(nil),           // 83: kgsvc.v1.SetModesRequest
+	(*SetModesResponse)(nil),          // 84: kgsvc.v1.SetModesResponse
+	(*SetModesInput)(nil),             // 85: kgsvc.v1.SetModesInput
+	(*SetModesOutput)(nil),            // 86: kgsvc.v1.SetModesOutput
+	(*ServiceModes)(nil),              // 87: kgsvc.v1.ServiceModes
+	nil,                               // 88: kgsvc.v1.Erasure.RemovedEntry
+	(Status)(0),                       // 89: kgsvc.v1.Status
+	(*Error)(nil),                     // 90: kgsvc.v1.Error
+	(*timestamppb.Timestamp)(nil),     // 91: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),           // 92: google.protobuf.Struct
+	(*FactResult)(nil),                // 93: kgsvc.v1.FactResult
+	(*EntityNode)(nil),                // 94: kgsvc.v1.EntityNode
+	(*Community)(nil),                 // 95: kgsvc.v1.Community
+	(*DeleteDocumentRequest)(nil),     // 96: kgsvc.v1.DeleteDocumentRequest
+	(*ExportGroupRequest)(nil),        // 97: kgsvc.v1.ExportGroupRequest
+	(*ImportGroupRequest)(nil),        // 98: kgsvc.v1.ImportGroupRequest
+	(*DeleteDocumentResponse)(nil),    // 99: kgsvc.v1.DeleteDocumentResponse
+	(*ExportGroupResponse)(nil),       // 100: kgsvc.v1.ExportGroupResponse
+	(*ImportGroupResponse)(nil),       // 101: kgsvc.v1.ImportGroupResponse
 }
 var file_kgsvc_v1_admin_proto_depIdxs = []int32{
 	4,   // 0: kgsvc.v1.HealthcheckRequest.input:type_name -> kgsvc.v1.HealthcheckInput
-	85,  // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 1: kgsvc.v1.HealthcheckResponse.status:type_name -> kgsvc.v1.Status
 	5,   // 2: kgsvc.v1.HealthcheckResponse.output:type_name -> kgsvc.v1.HealthcheckOutput
-	86,  // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
-	83,  // 4: kgsvc.v1.HealthcheckOutput.modes:type_name -> kgsvc.v1.ServiceModes
+	90,  // 3: kgsvc.v1.HealthcheckResponse.error:type_name -> kgsvc.v1.Error
+	87,  // 4: kgsvc.v1.HealthcheckOutput.modes:type_name -> kgsvc.v1.ServiceModes
 	8,   // 5: kgsvc.v1.DeleteEntityEdgeRequest.input:type_name -> kgsvc.v1.DeleteEntityEdgeInput
-	85,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 6: kgsvc.v1.DeleteEntityEdgeResponse.status:type_name -> kgsvc.v1.Status
 	9,   // 7: kgsvc.v1.DeleteEntityEdgeResponse.output:type_name -> kgsvc.v1.DeleteEntityEdgeOutput
-	86,  // 8: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 8: kgsvc.v1.DeleteEntityEdgeResponse.error:type_name -> kgsvc.v1.Error
 	12,  // 9: kgsvc.v1.DeleteEpisodeRequest.input:type_name -> kgsvc.v1.DeleteEpisodeInput
-	85,  // 10: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 10: kgsvc.v1.DeleteEpisodeResponse.status:type_name -> kgsvc.v1.Status
 	13,  // 11: kgsvc.v1.DeleteEpisodeResponse.output:type_name -> kgsvc.v1.DeleteEpisodeOutput
-	86,  // 12: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 12: kgsvc.v1.DeleteEpisodeResponse.error:type_name -> kgsvc.v1.Error
 	16,  // 13: kgsvc.v1.DeleteGroupRequest.input:type_name -> kgsvc.v1.DeleteGroupInput
-	85,  // 14: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 14: kgsvc.v1.DeleteGroupResponse.status:type_name -> kgsvc.v1.Status
 	17,  // 15: kgsvc.v1.DeleteGroupResponse.output:type_name -> kgsvc.v1.DeleteGroupOutput
-	86,  // 16: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 16: kgsvc.v1.DeleteGroupResponse.error:type_name -> kgsvc.v1.Error
 	20,  // 17: kgsvc.v1.ClearAllRequest.input:type_name -> kgsvc.v1.ClearAllInput
-	85,  // 18: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 18: kgsvc.v1.ClearAllResponse.status:type_name -> kgsvc.v1.Status
 	21,  // 19: kgsvc.v1.ClearAllResponse.output:type_name -> kgsvc.v1.ClearAllOutput
-	86,  // 20: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 20: kgsvc.v1.ClearAllResponse.error:type_name -> kgsvc.v1.Error
 	24,  // 21: kgsvc.v1.GetErasureRequest.input:type_name -> kgsvc.v1.GetErasureInput
-	85,  // 22: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 22: kgsvc.v1.GetErasureResponse.status:type_name -> kgsvc.v1.Status
 	25,  // 23: kgsvc.v1.GetErasureResponse.output:type_name -> kgsvc.v1.GetErasureOutput
-	86,  // 24: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
+	90,  // 24: kgsvc.v1.GetErasureResponse.error:type_name -> kgsvc.v1.Error
 	26,  // 25: kgsvc.v1.GetErasureOutput.erasure:type_name -> kgsvc.v1.Erasure
-	84,  // 26: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
-	87,  // 27: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
-	87,  // 28: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
+	88,  // 26: kgsvc.v1.Erasure.removed:type_name -> kgsvc.v1.Erasure.RemovedEntry
+	91,  // 27: kgsvc.v1.Erasure.asked_at:type_name -> google.protobuf.Timestamp
+	91,  // 28: kgsvc.v1.Erasure.completed_at:type_name -> google.protobuf.Timestamp
 	29,  // 29: kgsvc.v1.UpdateFactRequest.input:type_name -> kgsvc.v1.UpdateFactInput
-	85,  // 30: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
+	89,  // 30: kgsvc.v1.UpdateFactResponse.status:type_name -> kgsvc.v1.Status
 	30,  // 31: kgsvc.v1.UpdateFactResponse.output:type_name -> kgsvc.v1.UpdateFactOutput
-	86,  // 32: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
-	88,  // 33: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
-	89,  // 34: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
-	33,  // 35: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
-	85,  // 36: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
-	34,  // 37: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
-	86,  // 38: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
-	37,  // 39: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
-	85,  // 40: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
-	38,  // 41: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
-	86,  // 42: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
-	41,  // 43: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
-	85,  // 44: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
-	42,  // 45: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
-	86,  // 46: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
-	90,  // 47: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
-	45,  // 48: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
-	85,  // 49: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
-	46,  // 50: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
-	86,  // 51: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
-	90,  // 52: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
-	49,  // 53: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
-	85,  // 54: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
-	50,  // 55: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
-	86,  // 56: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
-	90,  // 57: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
-	53,  // 58: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
-	85,  // 59: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
-	54,  // 60: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
-	86,  // 61: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
-	90,  // 62: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
-	0,   // 63: kgsvc.v1.Merge.kind:type_name -> kgsvc.v1.MergeKind
-	87,  // 64: kgsvc.v1.Merge.created_at:type_name -> google.protobuf.Timestamp
-	58,  // 65: kgsvc.v1.ListMergesRequest.input:type_name -> kgsvc.v1.ListMergesInput
-	85,  // 66: kgsvc.v1.ListMergesResponse.status:type_name -> kgsvc.v1.Status
-	59,  // 67: kgsvc.v1.ListMergesResponse.output:type_name -> kgsvc.v1.ListMergesOutput
-	86,  // 68: kgsvc.v1.ListMergesResponse.error:type_name -> kgsvc.v1.Error
-	55,  // 69: kgsvc.v1.ListMergesOutput.merges:type_name -> kgsvc.v1.Merge
-	62,  // 70: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
-	85,  // 71: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	63,  // 72: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
-	86,  // 73: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	64,  // 74: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
-	1,   // 75: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
-	87,  // 76: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
-	67,  // 77: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
-	85,  // 78: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
-	68,  // 79: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
-	86,  // 80: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
-	64,  // 81: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
-	71,  // 82: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
-	85,  // 83: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
-	72,  // 84: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
-	86,  // 85: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
-	91,  // 86: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
-	75,  // 87: kgsvc.v1.ListGroupsRequest.input:type_name -> kgsvc.v1.ListGroupsInput
-	85,  // 88: kgsvc.v1.ListGroupsResponse.status:type_name -> kgsvc.v1.Status
-	76,  // 89: kgsvc.v1.ListGroupsResponse.output:type_name -> kgsvc.v1.ListGroupsOutput
-	86,  // 90: kgsvc.v1.ListGroupsResponse.error:type_name -> kgsvc.v1.Error
-	77,  // 91: kgsvc.v1.ListGroupsOutput.groups:type_name -> kgsvc.v1.GroupSummary
-	87,  // 92: kgsvc.v1.GroupSummary.changed_at:type_name -> google.protobuf.Timestamp
-	78,  // 93: kgsvc.v1.GroupSummary.reembedding:type_name -> kgsvc.v1.Reembedding
-	87,  // 94: kgsvc.v1.GroupSummary.paused_since:type_name -> google.protobuf.Timestamp
-	81,  // 95: kgsvc.v1.SetModesRequest.input:type_name -> kgsvc.v1.SetModesInput
-	85,  // 96: kgsvc.v1.SetModesResponse.status:type_name -> kgsvc.v1.Status
-	82,  // 97: kgsvc.v1.SetModesResponse.output:type_name -> kgsvc.v1.SetModesOutput
-	86,  // 98: kgsvc.v1.SetModesResponse.error:type_name -> kgsvc.v1.Error
-	83,  // 99: kgsvc.v1.SetModesOutput.modes:type_name -> kgsvc.v1.ServiceModes
-	77,  // 100: kgsvc.v1.SetModesOutput.group:type_name -> kgsvc.v1.GroupSummary
-	87,  // 101: kgsvc.v1.ServiceModes.read_only_since:type_name -> google.protobuf.Timestamp
-	87,  // 102: kgsvc.v1.ServiceModes.model_off_since:type_name -> google.protobuf.Timestamp
-	2,   // 103: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
-	6,   // 104: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
-	10,  // 105: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
-	92,  // 106: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
-	14,  // 107: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
-	18,  // 108: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
-	22,  // 109: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
-	27,  // 110: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
-	31,  // 111: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
-	35,  // 112: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
-	39,  // 113: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
-	43,  // 114: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
-	47,  // 115: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
-	51,  // 116: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
-	56,  // 117: kgsvc.v1.AdminService.ListMerges:input_type -> kgsvc.v1.ListMergesRequest
-	60,  // 118: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
-	65,  // 119: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
-	69,  // 120: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
-	73,  // 121: kgsvc.v1.AdminService.ListGroups:input_type -> kgsvc.v1.ListGroupsRequest
-	79,  // 122: kgsvc.v1.AdminService.SetModes:input_type -> kgsvc.v1.SetModesRequest
-	93,  // 123: kgsvc.v1.AdminService.ExportGroup:input_type -> kgsvc.v1.ExportGroupRequest
-	94,  // 124: kgsvc.v1.AdminService.ImportGroup:input_type -> kgsvc.v1.ImportGroupRequest
-	3,   // 125: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
-	7,   // 126: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
-	11,  // 127: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
-	95,  // 128: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
-	15,  // 129: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
-	19,  // 130: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
-	23,  // 131: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
-	28,  // 132: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
-	32,  // 133: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
-	36,  // 134: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
-	40,  // 135: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
-	44,  // 136: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
-	48,  // 137: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
-	52,  // 138: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
-	57,  // 139: kgsvc.v1.AdminService.ListMerges:output_type -> kgsvc.v1.ListMergesResponse
-	61,  // 140: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
-	66,  // 141: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
-	70,  // 142: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
-	74,  // 143: kgsvc.v1.AdminService.ListGroups:output_type -> kgsvc.v1.ListGroupsResponse
-	80,  // 144: kgsvc.v1.AdminService.SetModes:output_type -> kgsvc.v1.SetModesResponse
-	96,  // 145: kgsvc.v1.AdminService.ExportGroup:output_type -> kgsvc.v1.ExportGroupResponse
-	97,  // 146: kgsvc.v1.AdminService.ImportGroup:output_type -> kgsvc.v1.ImportGroupResponse
-	125, // [125:147] is the sub-list for method output_type
-	103, // [103:125] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	90,  // 32: kgsvc.v1.UpdateFactResponse.error:type_name -> kgsvc.v1.Error
+	92,  // 33: kgsvc.v1.UpdateFactInput.attributes:type_name -> google.protobuf.Struct
+	93,  // 34: kgsvc.v1.UpdateFactOutput.new_edge:type_name -> kgsvc.v1.FactResult
+	33,  // 35: kgsvc.v1.RetractFactRequest.input:type_name -> kgsvc.v1.RetractFactInput
+	89,  // 36: kgsvc.v1.RetractFactResponse.status:type_name -> kgsvc.v1.Status
+	34,  // 37: kgsvc.v1.RetractFactResponse.output:type_name -> kgsvc.v1.RetractFactOutput
+	90,  // 38: kgsvc.v1.RetractFactResponse.error:type_name -> kgsvc.v1.Error
+	93,  // 39: kgsvc.v1.RetractFactOutput.edge:type_name -> kgsvc.v1.FactResult
+	37,  // 40: kgsvc.v1.PutOntologyRequest.input:type_name -> kgsvc.v1.PutOntologyInput
+	89,  // 41: kgsvc.v1.PutOntologyResponse.status:type_name -> kgsvc.v1.Status
+	38,  // 42: kgsvc.v1.PutOntologyResponse.output:type_name -> kgsvc.v1.PutOntologyOutput
+	90,  // 43: kgsvc.v1.PutOntologyResponse.error:type_name -> kgsvc.v1.Error
+	41,  // 44: kgsvc.v1.GetOntologyRequest.input:type_name -> kgsvc.v1.GetOntologyInput
+	89,  // 45: kgsvc.v1.GetOntologyResponse.status:type_name -> kgsvc.v1.Status
+	42,  // 46: kgsvc.v1.GetOntologyResponse.output:type_name -> kgsvc.v1.GetOntologyOutput
+	90,  // 47: kgsvc.v1.GetOntologyResponse.error:type_name -> kgsvc.v1.Error
+	45,  // 48: kgsvc.v1.MergeEntityNodesRequest.input:type_name -> kgsvc.v1.MergeEntityNodesInput
+	89,  // 49: kgsvc.v1.MergeEntityNodesResponse.status:type_name -> kgsvc.v1.Status
+	46,  // 50: kgsvc.v1.MergeEntityNodesResponse.output:type_name -> kgsvc.v1.MergeEntityNodesOutput
+	90,  // 51: kgsvc.v1.MergeEntityNodesResponse.error:type_name -> kgsvc.v1.Error
+	94,  // 52: kgsvc.v1.MergeEntityNodesOutput.node:type_name -> kgsvc.v1.EntityNode
+	49,  // 53: kgsvc.v1.UndoMergeRequest.input:type_name -> kgsvc.v1.UndoMergeInput
+	89,  // 54: kgsvc.v1.UndoMergeResponse.status:type_name -> kgsvc.v1.Status
+	50,  // 55: kgsvc.v1.UndoMergeResponse.output:type_name -> kgsvc.v1.UndoMergeOutput
+	90,  // 56: kgsvc.v1.UndoMergeResponse.error:type_name -> kgsvc.v1.Error
+	94,  // 57: kgsvc.v1.UndoMergeOutput.node:type_name -> kgsvc.v1.EntityNode
+	53,  // 58: kgsvc.v1.SplitEntityNodeRequest.input:type_name -> kgsvc.v1.SplitEntityNodeInput
+	89,  // 59: kgsvc.v1.SplitEntityNodeResponse.status:type_name -> kgsvc.v1.Status
+	54,  // 60: kgsvc.v1.SplitEntityNodeResponse.output:type_name -> kgsvc.v1.SplitEntityNodeOutput
+	90,  // 61: kgsvc.v1.SplitEntityNodeResponse.error:type_name -> kgsvc.v1.Error
+	94,  // 62: kgsvc.v1.SplitEntityNodeOutput.node:type_name -> kgsvc.v1.EntityNode
+	57,  // 63: kgsvc.v1.UndoSplitRequest.input:type_name -> kgsvc.v1.UndoSplitInput
+	89,  // 64: kgsvc.v1.UndoSplitResponse.status:type_name -> kgsvc.v1.Status
+	58,  // 65: kgsvc.v1.UndoSplitResponse.output:type_name -> kgsvc.v1.UndoSplitOutput
+	90,  // 66: kgsvc.v1.UndoSplitResponse.error:type_name -> kgsvc.v1.Error
+	94,  // 67: kgsvc.v1.UndoSplitOutput.node:type_name -> kgsvc.v1.EntityNode
+	0,   // 68: kgsvc.v1.Merge.kind:type_name -> kgsvc.v1.MergeKind
+	91,  // 69: kgsvc.v1.Merge.created_at:type_name -> google.protobuf.Timestamp
+	62,  // 70: kgsvc.v1.ListMergesRequest.input:type_name -> kgsvc.v1.ListMergesInput
+	89,  // 71: kgsvc.v1.ListMergesResponse.status:type_name -> kgsvc.v1.Status
+	63,  // 72: kgsvc.v1.ListMergesResponse.output:type_name -> kgsvc.v1.ListMergesOutput
+	90,  // 73: kgsvc.v1.ListMergesResponse.error:type_name -> kgsvc.v1.Error
+	59,  // 74: kgsvc.v1.ListMergesOutput.merges:type_name -> kgsvc.v1.Merge
+	66,  // 75: kgsvc.v1.BuildCommunitiesRequest.input:type_name -> kgsvc.v1.BuildCommunitiesInput
+	89,  // 76: kgsvc.v1.BuildCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	67,  // 77: kgsvc.v1.BuildCommunitiesResponse.output:type_name -> kgsvc.v1.BuildCommunitiesOutput
+	90,  // 78: kgsvc.v1.BuildCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	68,  // 79: kgsvc.v1.BuildCommunitiesOutput.builds:type_name -> kgsvc.v1.CommunityBuild
+	1,   // 80: kgsvc.v1.CommunityBuild.state:type_name -> kgsvc.v1.BuildState
+	91,  // 81: kgsvc.v1.CommunityBuild.updated_at:type_name -> google.protobuf.Timestamp
+	71,  // 82: kgsvc.v1.GetCommunityBuildRequest.input:type_name -> kgsvc.v1.GetCommunityBuildInput
+	89,  // 83: kgsvc.v1.GetCommunityBuildResponse.status:type_name -> kgsvc.v1.Status
+	72,  // 84: kgsvc.v1.GetCommunityBuildResponse.output:type_name -> kgsvc.v1.GetCommunityBuildOutput
+	90,  // 85: kgsvc.v1.GetCommunityBuildResponse.error:type_name -> kgsvc.v1.Error
+	68,  // 86: kgsvc.v1.GetCommunityBuildOutput.build:type_name -> kgsvc.v1.CommunityBuild
+	75,  // 87: kgsvc.v1.ListCommunitiesRequest.input:type_name -> kgsvc.v1.ListCommunitiesInput
+	89,  // 88: kgsvc.v1.ListCommunitiesResponse.status:type_name -> kgsvc.v1.Status
+	76,  // 89: kgsvc.v1.ListCommunitiesResponse.output:type_name -> kgsvc.v1.ListCommunitiesOutput
+	90,  // 90: kgsvc.v1.ListCommunitiesResponse.error:type_name -> kgsvc.v1.Error
+	95,  // 91: kgsvc.v1.ListCommunitiesOutput.communities:type_name -> kgsvc.v1.Community
+	79,  // 92: kgsvc.v1.ListGroupsRequest.input:type_name -> kgsvc.v1.ListGroupsInput
+	89,  // 93: kgsvc.v1.ListGroupsResponse.status:type_name -> kgsvc.v1.Status
+	80,  // 94: kgsvc.v1.ListGroupsResponse.output:type_name -> kgsvc.v1.ListGroupsOutput
+	90,  // 95: kgsvc.v1.ListGroupsResponse.error:type_name -> kgsvc.v1.Error
+	81,  // 96: kgsvc.v1.ListGroupsOutput.groups:type_name -> kgsvc.v1.GroupSummary
+	91,  // 97: kgsvc.v1.GroupSummary.changed_at:type_name -> google.protobuf.Timestamp
+	82,  // 98: kgsvc.v1.GroupSummary.reembedding:type_name -> kgsvc.v1.Reembedding
+	91,  // 99: kgsvc.v1.GroupSummary.paused_since:type_name -> google.protobuf.Timestamp
+	85,  // 100: kgsvc.v1.SetModesRequest.input:type_name -> kgsvc.v1.SetModesInput
+	89,  // 101: kgsvc.v1.SetModesResponse.status:type_name -> kgsvc.v1.Status
+	86,  // 102: kgsvc.v1.SetModesResponse.output:type_name -> kgsvc.v1.SetModesOutput
+	90,  // 103: kgsvc.v1.SetModesResponse.error:type_name -> kgsvc.v1.Error
+	87,  // 104: kgsvc.v1.SetModesOutput.modes:type_name -> kgsvc.v1.ServiceModes
+	81,  // 105: kgsvc.v1.SetModesOutput.group:type_name -> kgsvc.v1.GroupSummary
+	91,  // 106: kgsvc.v1.ServiceModes.read_only_since:type_name -> google.protobuf.Timestamp
+	91,  // 107: kgsvc.v1.ServiceModes.model_off_since:type_name -> google.protobuf.Timestamp
+	2,   // 108: kgsvc.v1.AdminService.Healthcheck:input_type -> kgsvc.v1.HealthcheckRequest
+	6,   // 109: kgsvc.v1.AdminService.DeleteEntityEdge:input_type -> kgsvc.v1.DeleteEntityEdgeRequest
+	10,  // 110: kgsvc.v1.AdminService.DeleteEpisode:input_type -> kgsvc.v1.DeleteEpisodeRequest
+	96,  // 111: kgsvc.v1.AdminService.DeleteDocument:input_type -> kgsvc.v1.DeleteDocumentRequest
+	14,  // 112: kgsvc.v1.AdminService.DeleteGroup:input_type -> kgsvc.v1.DeleteGroupRequest
+	18,  // 113: kgsvc.v1.AdminService.ClearAll:input_type -> kgsvc.v1.ClearAllRequest
+	22,  // 114: kgsvc.v1.AdminService.GetErasure:input_type -> kgsvc.v1.GetErasureRequest
+	27,  // 115: kgsvc.v1.AdminService.UpdateFact:input_type -> kgsvc.v1.UpdateFactRequest
+	31,  // 116: kgsvc.v1.AdminService.RetractFact:input_type -> kgsvc.v1.RetractFactRequest
+	35,  // 117: kgsvc.v1.AdminService.PutOntology:input_type -> kgsvc.v1.PutOntologyRequest
+	39,  // 118: kgsvc.v1.AdminService.GetOntology:input_type -> kgsvc.v1.GetOntologyRequest
+	43,  // 119: kgsvc.v1.AdminService.MergeEntityNodes:input_type -> kgsvc.v1.MergeEntityNodesRequest
+	47,  // 120: kgsvc.v1.AdminService.UndoMerge:input_type -> kgsvc.v1.UndoMergeRequest
+	51,  // 121: kgsvc.v1.AdminService.SplitEntityNode:input_type -> kgsvc.v1.SplitEntityNodeRequest
+	55,  // 122: kgsvc.v1.AdminService.UndoSplit:input_type -> kgsvc.v1.UndoSplitRequest
+	60,  // 123: kgsvc.v1.AdminService.ListMerges:input_type -> kgsvc.v1.ListMergesRequest
+	64,  // 124: kgsvc.v1.AdminService.BuildCommunities:input_type -> kgsvc.v1.BuildCommunitiesRequest
+	69,  // 125: kgsvc.v1.AdminService.GetCommunityBuild:input_type -> kgsvc.v1.GetCommunityBuildRequest
+	73,  // 126: kgsvc.v1.AdminService.ListCommunities:input_type -> kgsvc.v1.ListCommunitiesRequest
+	77,  // 127: kgsvc.v1.AdminService.ListGroups:input_type -> kgsvc.v1.ListGroupsRequest
+	83,  // 128: kgsvc.v1.AdminService.SetModes:input_type -> kgsvc.v1.SetModesRequest
+	97,  // 129: kgsvc.v1.AdminService.ExportGroup:input_type -> kgsvc.v1.ExportGroupRequest
+	98,  // 130: kgsvc.v1.AdminService.ImportGroup:input_type -> kgsvc.v1.ImportGroupRequest
+	3,   // 131: kgsvc.v1.AdminService.Healthcheck:output_type -> kgsvc.v1.HealthcheckResponse
+	7,   // 132: kgsvc.v1.AdminService.DeleteEntityEdge:output_type -> kgsvc.v1.DeleteEntityEdgeResponse
+	11,  // 133: kgsvc.v1.AdminService.DeleteEpisode:output_type -> kgsvc.v1.DeleteEpisodeResponse
+	99,  // 134: kgsvc.v1.AdminService.DeleteDocument:output_type -> kgsvc.v1.DeleteDocumentResponse
+	15,  // 135: kgsvc.v1.AdminService.DeleteGroup:output_type -> kgsvc.v1.DeleteGroupResponse
+	19,  // 136: kgsvc.v1.AdminService.ClearAll:output_type -> kgsvc.v1.ClearAllResponse
+	23,  // 137: kgsvc.v1.AdminService.GetErasure:output_type -> kgsvc.v1.GetErasureResponse
+	28,  // 138: kgsvc.v1.AdminService.UpdateFact:output_type -> kgsvc.v1.UpdateFactResponse
+	32,  // 139: kgsvc.v1.AdminService.RetractFact:output_type -> kgsvc.v1.RetractFactResponse
+	36,  // 140: kgsvc.v1.AdminService.PutOntology:output_type -> kgsvc.v1.PutOntologyResponse
+	40,  // 141: kgsvc.v1.AdminService.GetOntology:output_type -> kgsvc.v1.GetOntologyResponse
+	44,  // 142: kgsvc.v1.AdminService.MergeEntityNodes:output_type -> kgsvc.v1.MergeEntityNodesResponse
+	48,  // 143: kgsvc.v1.AdminService.UndoMerge:output_type -> kgsvc.v1.UndoMergeResponse
+	52,  // 144: kgsvc.v1.AdminService.SplitEntityNode:output_type -> kgsvc.v1.SplitEntityNodeResponse
+	56,  // 145: kgsvc.v1.AdminService.UndoSplit:output_type -> kgsvc.v1.UndoSplitResponse
+	61,  // 146: kgsvc.v1.AdminService.ListMerges:output_type -> kgsvc.v1.ListMergesResponse
+	65,  // 147: kgsvc.v1.AdminService.BuildCommunities:output_type -> kgsvc.v1.BuildCommunitiesResponse
+	70,  // 148: kgsvc.v1.AdminService.GetCommunityBuild:output_type -> kgsvc.v1.GetCommunityBuildResponse
+	74,  // 149: kgsvc.v1.AdminService.ListCommunities:output_type -> kgsvc.v1.ListCommunitiesResponse
+	78,  // 150: kgsvc.v1.AdminService.ListGroups:output_type -> kgsvc.v1.ListGroupsResponse
+	84,  // 151: kgsvc.v1.AdminService.SetModes:output_type -> kgsvc.v1.SetModesResponse
+	100, // 152: kgsvc.v1.AdminService.ExportGroup:output_type -> kgsvc.v1.ExportGroupResponse
+	101, // 153: kgsvc.v1.AdminService.ImportGroup:output_type -> kgsvc.v1.ImportGroupResponse
+	131, // [131:154] is the sub-list for method output_type
+	108, // [108:131] is the sub-list for method input_type
+	108, // [108:108] is the sub-list for extension type_name
+	108, // [108:108] is the sub-list for extension extendee
+	0,   // [0:108] is the sub-list for field type_name
 }
 
 func init() { file_kgsvc_v1_admin_proto_init() }
@@ -6403,33 +6693,35 @@ func file_kgsvc_v1_admin_proto_init() {
 	file_kgsvc_v1_admin_proto_msgTypes[25].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[27].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[29].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[31].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[37].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[41].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[45].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[47].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[49].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[51].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[53].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[54].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[56].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[57].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[58].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[60].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[62].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[63].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[66].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[67].OneofWrappers = []any{}
-	file_kgsvc_v1_admin_proto_msgTypes[69].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[71].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[73].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[75].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[77].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[79].OneofWrappers = []any{}
 	file_kgsvc_v1_admin_proto_msgTypes[81].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[83].OneofWrappers = []any{}
+	file_kgsvc_v1_admin_proto_msgTypes[85].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kgsvc_v1_admin_proto_rawDesc), len(file_kgsvc_v1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   83,
+			NumMessages:   87,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

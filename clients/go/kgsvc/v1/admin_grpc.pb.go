@@ -29,6 +29,7 @@ const (
 	AdminService_ClearAll_FullMethodName          = "/kgsvc.v1.AdminService/ClearAll"
 	AdminService_GetErasure_FullMethodName        = "/kgsvc.v1.AdminService/GetErasure"
 	AdminService_UpdateFact_FullMethodName        = "/kgsvc.v1.AdminService/UpdateFact"
+	AdminService_RetractFact_FullMethodName       = "/kgsvc.v1.AdminService/RetractFact"
 	AdminService_PutOntology_FullMethodName       = "/kgsvc.v1.AdminService/PutOntology"
 	AdminService_GetOntology_FullMethodName       = "/kgsvc.v1.AdminService/GetOntology"
 	AdminService_MergeEntityNodes_FullMethodName  = "/kgsvc.v1.AdminService/MergeEntityNodes"
@@ -70,6 +71,10 @@ type AdminServiceClient interface {
 	// Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
 	// NOT_FOUND.
 	UpdateFact(ctx context.Context, in *UpdateFactRequest, opts ...grpc.CallOption) (*UpdateFactResponse, error)
+	// Says that a fact was never true: it expires now, nothing takes its place, its history and the reason are kept, and
+	// what it had ended holds again. An episode that is sent later and says the same makes a new fact. Status OK or
+	// NOT_FOUND.
+	RetractFact(ctx context.Context, in *RetractFactRequest, opts ...grpc.CallOption) (*RetractFactResponse, error)
 	// Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK.
 	PutOntology(ctx context.Context, in *PutOntologyRequest, opts ...grpc.CallOption) (*PutOntologyResponse, error)
 	// Reads the entity and fact types in force for a group. Status OK.
@@ -188,6 +193,16 @@ func (c *adminServiceClient) UpdateFact(ctx context.Context, in *UpdateFactReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateFactResponse)
 	err := c.cc.Invoke(ctx, AdminService_UpdateFact_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) RetractFact(ctx context.Context, in *RetractFactRequest, opts ...grpc.CallOption) (*RetractFactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetractFactResponse)
+	err := c.cc.Invoke(ctx, AdminService_RetractFact_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -371,6 +386,10 @@ type AdminServiceServer interface {
 	// Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
 	// NOT_FOUND.
 	UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error)
+	// Says that a fact was never true: it expires now, nothing takes its place, its history and the reason are kept, and
+	// what it had ended holds again. An episode that is sent later and says the same makes a new fact. Status OK or
+	// NOT_FOUND.
+	RetractFact(context.Context, *RetractFactRequest) (*RetractFactResponse, error)
 	// Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK.
 	PutOntology(context.Context, *PutOntologyRequest) (*PutOntologyResponse, error)
 	// Reads the entity and fact types in force for a group. Status OK.
@@ -438,6 +457,9 @@ func (UnimplementedAdminServiceServer) GetErasure(context.Context, *GetErasureRe
 }
 func (UnimplementedAdminServiceServer) UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateFact not implemented")
+}
+func (UnimplementedAdminServiceServer) RetractFact(context.Context, *RetractFactRequest) (*RetractFactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetractFact not implemented")
 }
 func (UnimplementedAdminServiceServer) PutOntology(context.Context, *PutOntologyRequest) (*PutOntologyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PutOntology not implemented")
@@ -642,6 +664,24 @@ func _AdminService_UpdateFact_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).UpdateFact(ctx, req.(*UpdateFactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_RetractFact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetractFactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RetractFact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RetractFact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RetractFact(ctx, req.(*RetractFactRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -918,6 +958,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateFact",
 			Handler:    _AdminService_UpdateFact_Handler,
+		},
+		{
+			MethodName: "RetractFact",
+			Handler:    _AdminService_RetractFact_Handler,
 		},
 		{
 			MethodName: "PutOntology",

@@ -892,8 +892,10 @@ type FactResult struct {
 	ExpiredByFact *string `protobuf:"bytes,23,opt,name=expired_by_fact,json=expiredByFact,proto3,oneof" json:"expired_by_fact,omitempty"`
 	// The episode that states the superseding fact.
 	ExpiredByEpisode *string `protobuf:"bytes,24,opt,name=expired_by_episode,json=expiredByEpisode,proto3,oneof" json:"expired_by_episode,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The reason that the caller of RetractFact gave; absent: no caller retracted it.
+	RetractReason *string `protobuf:"bytes,25,opt,name=retract_reason,json=retractReason,proto3,oneof" json:"retract_reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FactResult) Reset() {
@@ -1090,6 +1092,13 @@ func (x *FactResult) GetExpiredByFact() string {
 func (x *FactResult) GetExpiredByEpisode() string {
 	if x != nil && x.ExpiredByEpisode != nil {
 		return *x.ExpiredByEpisode
+	}
+	return ""
+}
+
+func (x *FactResult) GetRetractReason() string {
+	if x != nil && x.RetractReason != nil {
+		return *x.RetractReason
 	}
 	return ""
 }
@@ -2101,7 +2110,7 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"\aaliases\x18\n" +
 	" \x03(\tR\aaliasesB\n" +
 	"\n" +
-	"\b_summary\"\x8d\t\n" +
+	"\b_summary\"\xcc\t\n" +
 	"\n" +
 	"FactResult\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x12\n" +
@@ -2136,14 +2145,16 @@ const file_kgsvc_v1_types_proto_rawDesc = "" +
 	"attributes\x12*\n" +
 	"\x0eexpired_reason\x18\x16 \x01(\tH\x04R\rexpiredReason\x88\x01\x01\x12+\n" +
 	"\x0fexpired_by_fact\x18\x17 \x01(\tH\x05R\rexpiredByFact\x88\x01\x01\x121\n" +
-	"\x12expired_by_episode\x18\x18 \x01(\tH\x06R\x10expiredByEpisode\x88\x01\x01B\b\n" +
+	"\x12expired_by_episode\x18\x18 \x01(\tH\x06R\x10expiredByEpisode\x88\x01\x01\x12*\n" +
+	"\x0eretract_reason\x18\x19 \x01(\tH\aR\rretractReason\x88\x01\x01B\b\n" +
 	"\x06_scoreB\x10\n" +
 	"\x0e_original_factB\x10\n" +
 	"\x0e_update_reasonB\x10\n" +
 	"\x0e_previous_uuidB\x11\n" +
 	"\x0f_expired_reasonB\x12\n" +
 	"\x10_expired_by_factB\x15\n" +
-	"\x13_expired_by_episode\"\x9b\x02\n" +
+	"\x13_expired_by_episodeB\x11\n" +
+	"\x0f_retract_reason\"\x9b\x02\n" +
 	"\fCitationInfo\x12!\n" +
 	"\fepisode_uuid\x18\x01 \x01(\tR\vepisodeUuid\x12!\n" +
 	"\fepisode_name\x18\x02 \x01(\tR\vepisodeName\x12(\n" +

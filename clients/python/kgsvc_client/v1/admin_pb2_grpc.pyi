@@ -57,6 +57,11 @@ class AdminServiceStub:
     """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
     NOT_FOUND.
     """
+    RetractFact: _grpc.UnaryUnaryMultiCallable[_admin_pb2.RetractFactRequest, _admin_pb2.RetractFactResponse]
+    """Says that a fact was never true: it expires now, nothing takes its place, its history and the reason are kept, and
+    what it had ended holds again. An episode that is sent later and says the same makes a new fact. Status OK or
+    NOT_FOUND.
+    """
     PutOntology: _grpc.UnaryUnaryMultiCallable[_admin_pb2.PutOntologyRequest, _admin_pb2.PutOntologyResponse]
     """Sets the entity and fact types of a group. They count for episodes that are extracted from then on. Status OK."""
     GetOntology: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetOntologyRequest, _admin_pb2.GetOntologyResponse]
@@ -122,6 +127,11 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Reads the receipt of an erasure: DeleteGroup, ClearAll, or DeleteEpisode with `cascade`. Status OK or NOT_FOUND."""
     UpdateFact: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFactRequest, _admin_pb2.UpdateFactResponse]  # type: ignore[assignment]
     """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+    NOT_FOUND.
+    """
+    RetractFact: _aio.UnaryUnaryMultiCallable[_admin_pb2.RetractFactRequest, _admin_pb2.RetractFactResponse]  # type: ignore[assignment]
+    """Says that a fact was never true: it expires now, nothing takes its place, its history and the reason are kept, and
+    what it had ended holds again. An episode that is sent later and says the same makes a new fact. Status OK or
     NOT_FOUND.
     """
     PutOntology: _aio.UnaryUnaryMultiCallable[_admin_pb2.PutOntologyRequest, _admin_pb2.PutOntologyResponse]  # type: ignore[assignment]
@@ -234,6 +244,17 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UpdateFactResponse, _abc.Awaitable[_admin_pb2.UpdateFactResponse]]:
         """Replaces a fact and keeps its history: the old fact expires, the new one takes over its episodes. Status OK or
+        NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def RetractFact(
+        self,
+        request: _admin_pb2.RetractFactRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.RetractFactResponse, _abc.Awaitable[_admin_pb2.RetractFactResponse]]:
+        """Says that a fact was never true: it expires now, nothing takes its place, its history and the reason are kept, and
+        what it had ended holds again. An episode that is sent later and says the same makes a new fact. Status OK or
         NOT_FOUND.
         """
 

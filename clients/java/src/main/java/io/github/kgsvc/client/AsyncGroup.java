@@ -129,18 +129,17 @@ public final class AsyncGroup {
     input.keySet().removeIf(field -> !field.startsWith("filters."));
     input.putAll(Map.of("group_ids", List.of(id), "question", question.text()));
     AtomicReference<Query.Answer> result = new AtomicReference<>();
-    var asked =
-        calls.each(
-            "Ask", Map.of("input", input), ANSWERED, Calls.TRIES, Calls.Kind.ONCE,
-            output -> {
-              String piece = Plain.text(output, "piece");
-              if (piece != null) {
-                onPiece.accept(piece);
-              } else {
-                result.set(Plain.of(Query.Answer.class, Plain.part(output, "result")));
-              }
-              return true;
-            });
+    var asked = calls.each(
+        "Ask", Map.of("input", input), ANSWERED, Calls.TRIES, Calls.Kind.ONCE,
+        output -> {
+          String piece = Plain.text(output, "piece");
+          if (piece != null) {
+            onPiece.accept(piece);
+          } else {
+            result.set(Plain.of(Query.Answer.class, Plain.part(output, "result")));
+          }
+          return true;
+        });
     return Calls.then(asked, done -> result.get());
   }
 
@@ -184,7 +183,7 @@ public final class AsyncGroup {
    * @return done
    */
   public CompletableFuture<Void> forgetDocument(String document) {
-    return calls.one("DeleteDocument", Map.of("document_id", document, "group_id", id), deleted -> null);
+    return forget("DeleteDocument", "document_id", document);
   }
 
   /**
@@ -193,8 +192,10 @@ public final class AsyncGroup {
    * @param uuid its uuid
    * @return done
    */
-  public CompletableFuture<Void> forgetFact(String uuid) {
-    return calls.one("DeleteEntityEdge", Map.of("uuid", uuid, "group_id", id), deleted -> null);
+  public CompletableFuture<Void> forgetFact(String uuid) { return forget("DeleteEntityEdge", "uuid", uuid); }
+
+  private CompletableFuture<Void> forget(String method, String field, String what) {
+    return calls.one(method, Map.of(field, what, "group_id", id), deleted -> null);
   }
 
   /**
@@ -290,11 +291,9 @@ public final class AsyncGroup {
   public CompletableFuture<Receipt.Report> stream(Stream<?> items, Instant time) {
     Sending sending = new Sending(calls);
     Converter converter = new Converter(time);
-    var report =
-        CompletableFuture.supplyAsync(
-            () -> sending.run(id, items.iterator(), converter), AsyncGroup::inThread);
-    report.whenComplete((done, failure) -> sending.stop());
-    return report;
+    var sent = CompletableFuture.supplyAsync(() -> sending.run(id, items.iterator(), converter), AsyncGroup::inThread);
+    sent.whenComplete((done, failure) -> sending.stop());
+    return sent;
   }
 
   private static void inThread(Runnable reading) {
@@ -312,9 +311,7 @@ public final class AsyncGroup {
    */
   public CompletableFuture<Void> follow(String cursor, Predicate<Group.Changes> take) {
     Map<String, Object> input = new LinkedHashMap<>(Map.of("group_id", id));
-    if (cursor != null) {
-      input.put("cursor", cursor);
-    }
+    input.computeIfAbsent("cursor", from -> cursor); // nothing where it is null
     return calls.each(
         "WatchGroup", Map.of("input", input), Calls.WAIT, Calls.FOREVER, Calls.Kind.ENDLESS,
         output -> {

@@ -2,11 +2,14 @@ package io.github.kgsvc.client;
 
 import com.google.protobuf.Message;
 import io.grpc.CallOptions;
+import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
+import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -17,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -25,19 +29,22 @@ import kgsvc.v1.AdminServiceGrpc;
 import kgsvc.v1.IngestionServiceGrpc;
 import kgsvc.v1.RetrievalServiceGrpc;
 
-/** Carries out calls over the one channel to an address: with a deadline, and again after what may pass. */
-record Calls(ManagedChannel channel, String address, Duration timeout) {
+/**
+ * Carries out calls over the one channel to an address: with a deadline, and again after what may pass. Each says what
+ * those before it wrote and read (`seen`), so that it sees that on whatever server of a cluster.
+ */
+record Calls(ManagedChannel channel, String address, Duration timeout, AtomicReference<Metadata> seen) {
   static final Duration WAIT = Duration.ofMinutes(10);
   static final int TRIES = 5;
   static final int FOREVER = Integer.MAX_VALUE;
+  private static final Metadata.Key<String> SEEN = key("kgsvc-consistency-token");
   private static final double FIRST_PAUSE_NS = 0.1e9;
   private static final double LONGEST_PAUSE_NS = 5e9;
 
   /** The methods of the contract by their names. */
   @SuppressWarnings("unchecked")
   private static final Map<String, MethodDescriptor<Message, Message>> METHODS =
-      Stream.of(
-              IngestionServiceGrpc.getServiceDescriptor(), RetrievalServiceGrpc.getServiceDescriptor(),
+      Stream.of(IngestionServiceGrpc.getServiceDescriptor(), RetrievalServiceGrpc.getServiceDescriptor(),
               AdminServiceGrpc.getServiceDescriptor())
           .flatMap(service -> service.getMethods().stream())
           .map(method -> (MethodDescriptor<Message, Message>) method)
@@ -54,6 +61,17 @@ record Calls(ManagedChannel channel, String address, Duration timeout) {
   record Call(
       String method, Function<String, Iterator<Message>> requests, Duration within, int tries, Kind kind,
       Predicate<Message> take) {}
+
+  static Metadata.Key<String> key(String name) { return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER); }
+
+  /** Calls from here on see what was answered so. */
+  void saw(String token) {
+    if (token != null && !token.isEmpty()) {
+      Metadata made = new Metadata();
+      made.put(SEEN, token);
+      seen.set(made);
+    }
+  }
 
   /** What `of` makes of the output of a call with the client's usual deadline. */
   <T> CompletableFuture<T> one(String method, Map<String, ?> input, Function<Message, T> of) {
@@ -93,6 +111,7 @@ record Calls(ManagedChannel channel, String address, Duration timeout) {
     private final Call call;
     private final MethodDescriptor<Message, Message> method;
     private final String id = UUID.randomUUID().toString();
+    private final AtomicReference<Metadata> trailers = new AtomicReference<>();
     private Iterator<Message> requests;
     private ClientCallStreamObserver<Message> open; // the attempt under way
     private boolean sent; // nothing more on it
@@ -113,7 +132,9 @@ record Calls(ManagedChannel channel, String address, Duration timeout) {
         requests = call.requests().apply(id);
         sent = false;
         var options = CallOptions.DEFAULT.withDeadlineAfter(untilNs - System.nanoTime(), TimeUnit.NANOSECONDS);
-        ClientCalls.asyncBidiStreamingCall(channel.newCall(method, options), this);
+        var kept = MetadataUtils.newCaptureMetadataInterceptor(new AtomicReference<>(), trailers);
+        var next = ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(seen.get()), kept);
+        ClientCalls.asyncBidiStreamingCall(next.newCall(method, options), this);
         pump();
       }
     }
@@ -177,6 +198,7 @@ record Calls(ManagedChannel channel, String address, Duration timeout) {
     @Override
     public void onCompleted() {
       stop(false);
+      saw(trailers.get().get(SEEN));
       if (call.kind() == Kind.ENDLESS) {
         failed(new KgsvcException("BROKEN", "the service ended the stream", id));
       } else {

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** A service, reached over one channel, which threads may share. */
 public final class Client implements AutoCloseable {
@@ -81,7 +82,6 @@ public final class Client implements AutoCloseable {
 
     private final Map<String, String> settings = new HashMap<>(System.getenv());
     private final List<ClientInterceptor> interceptors = new ArrayList<>();
-    private boolean tls;
     private Duration timeout = Duration.ofSeconds(30);
 
     private Builder() {}
@@ -112,10 +112,7 @@ public final class Client implements AutoCloseable {
      *
      * @return this
      */
-    public Builder tls() {
-      tls = true;
-      return this;
-    }
+    public Builder tls() { return with("tls", true); }
 
     /**
      * Uses TLS, trusting an authority.
@@ -175,7 +172,7 @@ public final class Client implements AutoCloseable {
       settings.values().removeIf(String::isEmpty);
       String address = settings.getOrDefault("KGSVC_SERVER", "127.0.0.1:50051");
       boolean here = address.matches("(127\\.|localhost:|\\[::1]:|unix:).*");
-      boolean safe = tls || given("KGSVC_TLS_CA") || given("KGSVC_TLS_CERT");
+      boolean safe = given("tls") || given("KGSVC_TLS_CA") || given("KGSVC_TLS_CERT");
       if (given("KGSVC_TLS_CERT") != given("KGSVC_TLS_KEY")) {
         throw new IllegalArgumentException("a certificate and its key must be given together");
       } else if (given("KGSVC_TOKEN") && !safe && !here) {
@@ -192,7 +189,7 @@ public final class Client implements AutoCloseable {
       if (given("KGSVC_TLS_NAME")) {
         channel.overrideAuthority(settings.get("KGSVC_TLS_NAME"));
       }
-      return new Client(new Calls(channel.build(), address, timeout));
+      return new Client(new Calls(channel.build(), address, timeout, new AtomicReference<>(new Metadata())));
     }
 
     private boolean given(String variable) { return settings.containsKey(variable); }
@@ -214,10 +211,9 @@ public final class Client implements AutoCloseable {
     /** Of every call: errors come as gRPC statuses; who calls. */
     private Metadata metadata() {
       Metadata made = new Metadata();
-      made.put(Metadata.Key.of("kgsvc-errors", Metadata.ASCII_STRING_MARSHALLER), "status");
+      made.put(Calls.key("kgsvc-errors"), "status");
       if (given("KGSVC_TOKEN")) {
-        String bearer = "Bearer " + settings.get("KGSVC_TOKEN");
-        made.put(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), bearer);
+        made.put(Calls.key("authorization"), "Bearer " + settings.get("KGSVC_TOKEN"));
       }
       return made;
     }

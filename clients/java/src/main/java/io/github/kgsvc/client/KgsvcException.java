@@ -36,8 +36,7 @@ public final class KgsvcException extends RuntimeException {
       Set.of(
           "OVERLOADED", "QUOTA_EXCEEDED", "SHUTTING_DOWN", "STORE_UNAVAILABLE", "EMBEDDER_UNAVAILABLE",
           "MODEL_UNAVAILABLE", "DEADLINE_EXCEEDED", "UNREACHABLE", "BROKEN", "CANCELLED");
-  private static final Metadata.Key<String> CODE =
-      Metadata.Key.of("kgsvc-error-code", Metadata.ASCII_STRING_MARSHALLER);
+  private static final Metadata.Key<String> CODE = Calls.key("kgsvc-error-code");
 
   /**
    * A field of a request that was not acceptable.

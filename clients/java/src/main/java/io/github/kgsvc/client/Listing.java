@@ -27,8 +27,7 @@ public final class Listing<T> implements Iterable<T> {
           Map<String, Object> asked = new HashMap<>(token.isEmpty() ? Map.of() : Map.of("page_token", token));
           asked.putAll(input);
           return calls.one(
-              method, asked,
-              page -> new Page<>(Plain.list(as, page, entries), Plain.text(page, "next_page_token")));
+              method, asked, raw -> new Page<>(Plain.list(as, raw, entries), Plain.text(raw, "next_page_token")));
         };
   }
 

@@ -26,7 +26,7 @@ final class Sending implements Iterator<Message> {
   private final ArrayDeque<StreamEpisodesRequest> unsent = new ArrayDeque<>();
   private final List<Receipt.Refusal> refused = new ArrayList<>();
   private final List<String> receipts = new ArrayList<>();
-  private final Duration patience;
+  private final Calls calls;
   private final Calls.Running running;
   private long stored;
   private long duplicates;
@@ -36,12 +36,9 @@ final class Sending implements Iterator<Message> {
   private boolean closed;
 
   Sending(Calls calls) {
-    patience = calls.timeout();
-    running =
-        calls.new Running(
-            new Calls.Call(
-                "StreamEpisodes", id -> reopened(), ALWAYS, Calls.FOREVER, Calls.Kind.ENDLESS,
-                answer -> answered((StreamEpisodesResponse) answer)));
+    this.calls = calls;
+    running = calls.new Running(
+        new Calls.Call("StreamEpisodes", id -> reopened(), ALWAYS, Calls.FOREVER, Calls.Kind.ENDLESS, this::answered));
     running.whenComplete((done, failure) -> wake());
   }
 
@@ -81,7 +78,7 @@ final class Sending implements Iterator<Message> {
         Calls.join(running); // which throws
       } else if (answered > before) {
         before = answered;
-        untilNs = System.nanoTime() + patience.toNanos();
+        untilNs = System.nanoTime() + calls.timeout().toNanos();
       } else if (System.nanoTime() >= untilNs) {
         throw running.stalled();
       }
@@ -130,12 +127,14 @@ final class Sending implements Iterator<Message> {
   }
 
   /** The service has dealt with the first that waits. Whether there will be more answers. */
-  private synchronized boolean answered(StreamEpisodesResponse answer) {
+  private synchronized boolean answered(Message told) {
+    var answer = (StreamEpisodesResponse) told;
     if (sent.isEmpty() || !answer.getClientRef().equals(sent.peek().getClientRef())) {
       throw new KgsvcException("INTERNAL", "the service answered item " + answer.getClientRef() + " out of turn", "");
     }
     bytes -= sent.remove().getSerializedSize();
     count(answer, doubtful > 0);
+    calls.saw(answer.getConsistencyToken());
     doubtful = Math.max(0, doubtful - 1);
     notifyAll();
     return !done();
