@@ -93,7 +93,9 @@ async def test_searches_find_all_until_the_group_has_changed_over(
         errors = service.errors
     changes = sum(one != other for one, other in pairwise(spaces))
     assert (spaces[0], spaces[-1], changes) == (FORMER, NEXT, 1)
-    assert errors.count("has gone over to another embedder") <= 1
+    # Groups of other tests that were emptied bit by bit go over, too.
+    over = [line for line in errors.splitlines() if "has gone over to another embedder" in line]
+    assert sum(f'"{group}"' in line for line in over) <= 1
     async with opened(store_spec) as store:
         await _all_anew(store, group)
 
