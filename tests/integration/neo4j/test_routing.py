@@ -5,7 +5,7 @@ The cluster is a script in front of one server (tests/support/bolt_cluster.py).
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -42,9 +42,11 @@ async def connect(address: Address, cluster: BoltCluster) -> AsyncIterator[Conne
 
 
 @pytest.fixture
-def lagging() -> None:
+def lagging() -> Iterator[None]:
     """What the test reads may come from a follower, as what callers read."""
     may_lag.set(True)
+    yield
+    may_lag.set(False)  # else it holds for the tests that follow
 
 
 async def test_a_server_that_is_asked_directly_gives_no_token(store: Neo4jStore, group: str) -> None:
