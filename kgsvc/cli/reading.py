@@ -3,18 +3,20 @@ chats.py reads), days of Slack, or paragraphs of text."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import os
+import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from io import BufferedReader, BytesIO, TextIOWrapper
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from kgsvc.cli import slack
 from kgsvc.cli.chats import NAMESPACE, BadMessage, Chats, Item, PassedOver, Taken, time_of, timestamp
@@ -162,10 +164,17 @@ def read_json(source: IO[bytes], chats: Chats | None = None, day: Path | None = 
 
 
 def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
-    """The items of a table whose first row names the columns, by their lines."""
-    text = TextIOWrapper(source, "utf-8-sig", newline="")
-    rows = csv.DictReader(text, strict=True)
-    place = source.tell if source.seekable() else lambda: 0  # of a pipe nobody knows how much is to come
+    """The items of a table whose first row names the columns, by their lines. UTF-8, or UTF-16 with a byte
+    order mark; commas, semicolons or tabs between the fields."""
+    peeked = source if isinstance(source, BufferedReader) else BufferedReader(cast(RawIOBase, source))
+    text = TextIOWrapper(peeked, _encoding(peeked.peek(2)), newline="")
+    place = peeked.tell if peeked.seekable() else lambda: 0  # of a pipe nobody knows how much is to come
+    try:
+        first = text.readline()
+    except UnicodeDecodeError:
+        yield BadLine(1, 0, _ENCODED)
+        return
+    rows = csv.DictReader(chain([first] if first else [], text), strict=True, delimiter=_separator(first))
     try:
         if rows.fieldnames is None:
             return  # it is empty
@@ -182,9 +191,27 @@ def read_csv(source: IO[bytes], chats: Chats) -> Iterator[Read]:
             given = {name: value for name, value in row.items() if value}
             yield from _read(rows.reader.line_num, size, _taken(row if chats.columns else given, chats))
     except UnicodeDecodeError:
-        yield BadLine(rows.reader.line_num + 1, 0, "is not UTF-8; what comes behind it is not read")
+        yield BadLine(rows.reader.line_num + 1, 0, _ENCODED)
     except csv.Error as error:
         yield BadLine(rows.reader.line_num, 0, f"is not CSV: {error}; what comes behind it is not read")
+
+
+_ENCODED = (
+    "is not UTF-8; what comes behind it is not read. `iconv -f WINDOWS-1252 -t UTF-8` converts what an"
+    " older program wrote"
+)
+_QUOTED = re.compile(r'"[^"]*"?')
+
+
+def _encoding(start: bytes) -> str:
+    marked = start[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
+    return "utf-16" if marked else "utf-8-sig"
+
+
+def _separator(header: str) -> str:
+    """What stands between the names of a table's columns: which of these there is most of."""
+    bare = _QUOTED.sub("", header)
+    return max(",;\t", key=bare.count)
 
 
 def _unknown(header: Sequence[str], columns: Mapping[str, str]) -> str | None:

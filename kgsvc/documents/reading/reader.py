@@ -147,26 +147,29 @@ def _answered(answer: bytes) -> DocumentText:
 
 
 def _plain(data: bytes | IO[bytes], charset: str, kind: Format) -> DocumentText:
-    """Text and Markdown as they stand; the title of Markdown is its first heading of the first level."""
+    """Text and Markdown as they stand; the title of Markdown is its heading of the first level, if it has
+    one: of several each is that of a part."""
     if not isinstance(data, bytes):
         data.seek(0)
         data = data.read()
     if data.isspace():
         raise UnreadFile("is empty")
     text = decoded(data, charset)
-    return DocumentText(text, title=_first_heading(text) if kind is Format.MARKDOWN else None)
+    return DocumentText(text, title=_only_heading(text) if kind is Format.MARKDOWN else None)
 
 
-def _first_heading(text: str) -> str | None:
-    """The first `# ` line that does not stand in a code fence."""
-    fence = ""
+def _only_heading(text: str) -> str | None:
+    """The `# ` line that does not stand in a code fence, unless there are several."""
+    fence, found = "", None
     for line in text.splitlines():
         mark = re.match(r" {0,3}(`{3,}|~{3,})", line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence and (heading := re.match(r" {0,3}#[ \t]+(.+?)[ \t#]*$", line)):
-            return heading[1]
-    return None
+            if found is not None:
+                return None
+            found = heading[1]
+    return found
 
 
 def _read_by_library(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:

@@ -103,6 +103,7 @@ def _is_speaker_name(text: str) -> bool:
 _FULL_NAME = re.compile(r"\b[A-Z][\w'’-]{1,30}(?: (?:[A-Z]\. )?[A-Z][\w'’-]{1,30}){1,3}")
 _INITIALLED = re.compile(r"\b[A-Z]\.(?: ?[A-Z]\.?){0,3} [A-Z][\w'’-]{2,30}")
 _HEADING = re.compile(r"\s*# ")
+_FURTHER = re.compile(r"\n# ")
 _HONOURED = re.compile(rf"(?i)\A(?:the )?(?:(?:{'|'.join(en.HONORIFICS)})\.? )+")
 _TITLE_END = re.compile(r"\. |\n+")
 _LONGEST_TITLE = 200
@@ -287,6 +288,8 @@ def _title_of(content: str, episode: Episode) -> tuple[str, str]:
     heading = _HEADING.match(content)
     if heading is None and episode.source is Source.DOCUMENT:
         return "", content  # a chunk may begin anywhere
+    if heading and _FURTHER.search(content, heading.end()):
+        return "", content  # of several parts, of which each has a title
     begin = heading.end() if heading else 0
     for match in _TITLE_END.finditer(content, begin, begin + _LONGEST_TITLE):
         title, rest = content[begin : match.start()].strip(), content[match.end() :]
@@ -314,6 +317,6 @@ def _plain(text: str) -> str:
 def _is_title(text: str) -> bool:
     """Capitalised throughout, small words aside, and without the marks of a sentence."""
     words = text.split()
-    if not words or len(words) > 12 or text[-1] in ":;,.!" or not words[0][0].isupper():
+    if not words or len(words) > 12 or text[-1] in ":;,.!?" or not words[0][0].isupper():
         return False
     return all(not word[0].isalpha() or word[0].isupper() or word.lower() in _SMALL for word in words)

@@ -67,6 +67,7 @@ _END = re.compile(
 )
 _ABBREVIATIONS = listed("abbreviations", word_set)
 _INITIALS = re.compile(r"(?:[a-z]\.){1,3}[a-z]")  # of "W.J. Reddin"
+_DEGREES = word_set("ph.d m.sc b.sc d.phil")
 _NO_INITIALS = word_set("a.m p.m u.s u.k u.s.a u.n e.u d.c b.c a.d")
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
 _LAST_WORD = re.compile(r"[^\s(\[\"]+\Z")
@@ -159,7 +160,8 @@ def _continues(text: str, start: int, match: re.Match[str]) -> bool:
         return True
     initial = len(word) == 1 and word.isalpha() and word != "i"
     initial = initial or (_INITIALS.fullmatch(word) is not None and word not in _NO_INITIALS)
-    if len(match[0]) == 1 and (word in _ABBREVIATIONS or initial):
+    degree = word in _DEGREES and text[match.end() : match.end() + 2].strip().islower()
+    if len(match[0]) == 1 and (word in _ABBREVIATIONS or initial or degree):
         return True
     opened = text.rfind("(", max(start, match.start() - _BRACKETS), match.start())
     return opened > text.rfind(")", start, match.start())

@@ -1,5 +1,6 @@
 """Messages out of chats, exports and tables; what is hostile or broken is named with its place."""
 
+import csv
 import io
 import json
 from datetime import UTC, datetime
@@ -229,6 +230,17 @@ def test_columns_of_a_table_are_what_the_map_says() -> None:
         ("Ben", "two\nlines", "2025-01-31T09:00:00Z"),
     ]
     assert sum(isinstance(each, Silent) for each in read) == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_tables_are_read_as_office_programs_write_them(between: str, encoding: str) -> None:
+    rows = [["author", "text", "date, or none"], ["Ann", "Käse; Brot", ""], ["Ben", "a,b", ""]]
+    table = io.StringIO()
+    csv.writer(table, delimiter=between).writerows(rows)
+    read = of_csv(table.getvalue().encode(encoding), content="text", role="author")
+    assert problems(read) == []
+    assert [(each.role, each.content) for each in messages(read)] == [("Ann", "Käse; Brot"), ("Ben", "a,b")]
 
 
 def test_fields_of_json_objects_are_what_the_map_says() -> None:

@@ -64,6 +64,10 @@ async def test_a_title_in_a_code_fence_is_none() -> None:
     assert found.title == "Real"
 
 
+async def test_of_several_headings_of_the_first_level_none_is_the_title_of_all() -> None:
+    assert (await read(b"# Acme\n\nx\n\n# Globex\n\ny\n", "a.md")).title is None
+
+
 PAGE = b"""<!doctype html><html><head><title> A
  page </title><style>p {}</style><script>document.write("<p>never</p>")</script></head><body>
 <h1>Trips <em>by</em> bike</h1><p>Ann&nbsp;rode <code>a|b</code>.<br>Then home.<p>Next

@@ -33,6 +33,19 @@ def test_a_title_is_an_entity_and_its_short_form_means_it() -> None:
     assert "Night Boat" not in found.types
 
 
+def test_a_title_is_no_subject_of_parts_that_have_titles_of_their_own() -> None:
+    body = "# Acme\n\nAcme is a bakery.\n\n# Globex\n\nThe company was sold in May.\n"
+    found = read(text_episode(body))
+    sold = [fact for fact in found.facts if "sold" in fact.fact]
+    assert [fact.source for fact in sold if fact.source == "Acme"] == []
+    assert all("Acme" not in fact.fact for fact in sold)
+
+
+def test_a_question_is_no_name_of_what_a_text_is_about() -> None:
+    found = read(text_episode("# Who Founded Acme?\n\nIt was a long story, told by many.\n"))
+    assert "Who Founded Acme?" not in found.types
+
+
 def test_no_word_of_an_article_is_lost() -> None:
     kept = " ".join(fact.fact for fact in read(text_episode(FILM)).facts)
     assert set(FILM.split()) <= set(
