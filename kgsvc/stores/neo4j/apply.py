@@ -14,7 +14,7 @@ from kgsvc.stores.neo4j.base import Tx, for_each, whole_text
 from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.guards import LOCK, check, questions_of
 from kgsvc.stores.neo4j.receipts import LOCK_COUNTERS
-from kgsvc.stores.neo4j.writing import Writing
+from kgsvc.stores.neo4j.writing import DeltaWriting
 from kgsvc.stores.together import Together
 
 _LOCK_EACH: LiteralString = for_each(
@@ -27,7 +27,7 @@ _AT_ONCE = 2  # such transactions
 Change = tuple[GraphDelta, Guard]
 
 
-class Apply(Writing):
+class Apply(DeltaWriting):
     """GraphStore.apply. Changes of several groups that come at the same time share a transaction."""
 
     def __init__(self, driver: AsyncDriver, database: str, deadline_s: float, patience_s: float) -> None:

@@ -283,7 +283,7 @@ _ADD_EACH: LiteralString = for_each(without(whole_text(_WRITE), _RARE), "rev")
 _ADD_EACH_25: LiteralString = "CYPHER 25 " + _ADD_EACH
 
 
-class Writing(Base):
+class DeltaWriting(Base):
     """Writes deltas of groups that are locked and were checked."""
 
     async def write_rows(self, tx: Tx, writes: Sequence[dict[str, Any]]) -> None:
