@@ -15,28 +15,23 @@ import signal
 import socket
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-import grpc
 import uvloop
 
 from kgsvc import ontology as ontology_yaml
-from kgsvc.access.audit import Audit
-from kgsvc.access.authentication import Authenticator, TokenVerifier
-from kgsvc.access.quotas import Rates
 from kgsvc.access.retention import Retention, RetentionError, read_retention
 from kgsvc.announcement import Running, log_writer, serve_metrics
-from kgsvc.api.access import Access
 from kgsvc.api.health_server import HealthServer
 from kgsvc.api.rpc.health import ServiceInfo
 from kgsvc.api.server import KgServer, Served, ServerSettings
-from kgsvc.api.tls import Certificates, TlsFiles
 from kgsvc.backends import ModelSet, agree_on_key, make_former, make_models, open_store
+from kgsvc.background import background
+from kgsvc.callers import access_of, credentials_of, open_audit
 from kgsvc.commands.core import Core
 from kgsvc.commands.documents import Revisions
 from kgsvc.commands.erasures import Erasures
@@ -92,7 +87,7 @@ async def running(
     clock = clock or SystemClock()
     probes = Probes(clock.monotonic)
     async with AsyncExitStack() as stack:
-        _background(stack, probes.run(), "the sign of life")
+        background(stack, probes.run(), "the sign of life")
         metrics = Metrics(settings.server.metrics_groups, await _tracer(settings, stack))
         metrics.built(_version(), settings.store.kind, settings.server.role)
         metrics_address = serve_metrics(settings, metrics.registry, probes, stack)
@@ -111,15 +106,15 @@ async def running(
         core = _core(settings, seen, models, metrics, clock, modes)
         if siblings is not None:
             siblings.heard, core.activity.tell = core.activity.heard, siblings.tell
-        _background(stack, core.activity.run(), "activity")
-        _background(stack, modes.run(core.store, core.activity), "modes")
-        _background(stack, sample(core), "sampling")
+        background(stack, core.activity.run(), "activity")
+        background(stack, modes.run(core.store, core.activity), "modes")
+        background(stack, sample(core), "sampling")
         erasures = Erasures(core)
         erasures.drops(formers.forget)
         files = await _index_files(settings)
         if files is not None:
             erasures.drops(files.forget)
-        _background(stack, erasures.run(), "erasures")
+        background(stack, erasures.run(), "erasures")
         health = await _health(settings, core, probes, stack) if settings.server.role == "worker" else None
         if settings.server.role != "api":
             await _start_worker(settings, core, models, ontology, stack)
@@ -152,7 +147,7 @@ async def _reembeddings(
         return store
     groups = Reembeddings(store, models.embedder.space, metrics)
     await groups.begin(clock.now_ms())
-    _background(stack, groups.run(), "groups that are embedded anew")
+    background(stack, groups.run(), "groups that are embedded anew")
     return with_former(store, groups, formers)
 
 
@@ -216,18 +211,18 @@ async def _start_worker(
     rewriter = None
     if models.writer is not None:
         rewriter = Rewriter(store, models.writer, clock, rng, may_begin=modes.writable_by_model)
-        _background(stack, rewriter.run(), "summaries")
+        background(stack, rewriter.run(), "summaries")
     committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter, tracer)
     preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies, tracer)
     steps = Steps(preparer.prepare, committer.commit)
     jobs = GroupJobs(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
     groups = group_work(jobs, modes.may_begin(models.ingests_by_server))
     dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
-    _background(stack, dispatcher.run(), "dispatcher")
-    _background(stack, Revisions(core).run(), "revisions of documents")
+    background(stack, dispatcher.run(), "dispatcher")
+    background(stack, Revisions(core).run(), "revisions of documents")
     policies = () if settings.retention.file is None else await _retention(settings.retention.file)
-    job = RetentionJob(core, policies, settings.retention.undo_days, await _audit(settings, stack))
-    _background(stack, job.run(), "retention")
+    job = RetentionJob(core, policies, settings.retention.undo_days, await open_audit(settings, stack))
+    background(stack, job.run(), "retention")
     stack.push_async_callback(dispatcher.drain)
     louvain = Louvain(settings.communities.detection_s)
     describer = Describer(store, embedder, models.summariser)
@@ -235,7 +230,7 @@ async def _start_worker(
     by_model = models.summariser is not None or models.embeds_by_server
     building = build_work(store, builder, RetryPolicy(queue, rng), queue, clock, modes.may_begin(by_model))
     builds = Dispatcher(building, core.activity, queue, clock, owner_id)
-    _background(stack, builds.run(), "builds of communities")
+    background(stack, builds.run(), "builds of communities")
     if embedder is not None:
         charge = Spending(store, settings.quotas, clock).spent
         filler = Filler(
@@ -244,10 +239,10 @@ async def _start_worker(
         begin = modes.may_begin(models.embeds_by_server)
         filling = fill_work(store, filler, RetryPolicy(queue, rng), clock, embedder.space, begin)
         fills = Dispatcher(filling, core.activity, queue, clock, owner_id)
-        _background(stack, fills.run(), "vectors to be filled in")
+        background(stack, fills.run(), "vectors to be filled in")
     if settings.communities.follow:
         follower = Follower(store, core.activity, clock, modes.writable)
-        _background(stack, follower.run(), "communities that follow")
+        background(stack, follower.run(), "communities that follow")
 
 
 async def _start_server(
@@ -273,7 +268,7 @@ async def _start_server(
         grace_s=settings.server.grace_s,
         shared_port=settings.server.processes > 1,
     )
-    access = await _access(settings, core.clock, stack)
+    access = await access_of(settings, core.clock, stack)
     reader, cutters = Reader(settings.reading), Cutters(settings.documents)
     answerer = None if models.answerer is None else ChargedAnswerer(models.answerer, spending)
     uploads = Uploads(settings.store.data_dir / "imports", settings.limits.import_bytes)
@@ -283,14 +278,14 @@ async def _start_server(
         core,
         Served(search, info, bounds, ontology, access, reader, cutters, answerer, roles, probes, uploads),
     )
-    credentials = await _credentials(settings, stack)
+    credentials = await credentials_of(settings, stack)
     address = _listen("listen", settings.server.listen, lambda wished: server.listen(wished, credentials))
     http = await _start_http(settings, server, core, stack)  # ends after the server, which ends its streams
     await server.start()
     stack.push_async_callback(server.stop)
-    _background(stack, search.sweep(), "files of search indexes")
+    background(stack, search.sweep(), "files of search indexes")
     if settings.retrieval.warm_groups:
-        _background(
+        background(
             stack, _warm(core, search, settings.retrieval.warm_groups), "groups that are loaded at the start"
         )
     return address, http
@@ -356,14 +351,6 @@ async def _retention(path: Path) -> tuple[Retention, ...]:
         raise ConfigError(str(error)) from error
 
 
-async def _audit(settings: Settings, stack: AsyncExitStack) -> Audit | None:
-    if settings.access.audit is None:
-        return None
-    audit = await asyncio.to_thread(Audit, settings.access.audit)
-    stack.push_async_callback(asyncio.to_thread, audit.close)
-    return audit
-
-
 async def _tracer(settings: Settings, stack: AsyncExitStack) -> Tracer:
     """What records spans. Raises ConfigError."""
     if not settings.tracing.endpoint:
@@ -394,51 +381,6 @@ def _listen(setting: str, wanted: str, bind: Callable[[str], int]) -> str:
     except (RuntimeError, OSError) as error:
         raise ConfigError(f"server.{setting}: cannot listen on {wanted}, is the port in use?") from error
     return f"{wanted.rpartition(':')[0]}:{port}"
-
-
-async def _credentials(settings: Settings, stack: AsyncExitStack) -> grpc.ServerCredentials | None:
-    cert, key = settings.server.tls_cert, settings.server.tls_key
-    if cert is None or key is None:
-        return None
-    files = TlsFiles(cert, key, settings.server.tls_client_ca)
-    certificates = await asyncio.to_thread(Certificates, files)
-    _background(stack, certificates.run(), "certificates")
-    return certificates.credentials
-
-
-def _jwts(settings: Settings) -> TokenVerifier | None:
-    if settings.access.jwt_keys is None:
-        return None
-    from kgsvc.access.jwts import JwtVerifier, KeySet  # loads in 0.1 s what only this needs
-
-    return JwtVerifier(settings.access, KeySet(settings.access.jwt_keys))
-
-
-async def _access(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Access:
-    audit = await _audit(settings, stack)
-    if not settings.access.on:
-        return Access(settings.access, audit=audit)
-    authenticator = Authenticator(settings.access, clock, _jwts(settings))
-    await authenticator.open()
-    _background(stack, authenticator.run(), "credentials")
-    return Access(settings.access, authenticator, audit, Rates(settings.quotas.token_calls_a_second))
-
-
-def _background(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
-    """Run a coroutine in the background until the block ends. If it fails, that is logged at once."""
-    task = asyncio.create_task(work, name=name)
-    task.add_done_callback(_complain)
-
-    async def end() -> None:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    stack.push_async_callback(end)
-
-
-def _complain(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.critical("%s stopped", task.get_name(), exc_info=error)
 
 
 def _version() -> str:

@@ -20,7 +20,7 @@ from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.extraction import Ontology
 from kgsvc.domain.model.graph import FREE, Entity, Usage
 from kgsvc.domain.names.meanings import BatchItem
-from kgsvc.domain.resolution import questions
+from kgsvc.domain.resolution import full_names, questions
 from kgsvc.domain.resolution.asking import Inquiry
 from kgsvc.domain.resolution.decisions import (
     FROM_THE_FIRST,
@@ -101,7 +101,7 @@ class Resolving:
             return Resolution(by_rule, entities=candidates.entities)
         answer = await self._resolver.resolve(request)
         asked = inquiry.decisions(answer.resolutions)
-        full = questions.unused_full_names(asked.names, names, candidates)
+        full = full_names.unused(asked.names, names, candidates)
         if full:
             asked = replace(asked, names=await self._with_full_names(asked.names, full, names, inquiry))
         return Resolution(by_rule, asked, candidates.entities, answer.usage)
@@ -115,13 +115,11 @@ class Resolving:
     ) -> dict[str, NameDecision]:
         """The decisions, without full names that may be those of other entities."""
         try:
-            others = await self._store.candidates(inquiry.group_id, questions.full_name_query(full.values()))
+            others = await self._store.candidates(inquiry.group_id, full_names.query(full.values()))
         except StoreUnavailable:  # rather without full names than lose the answer of the model
-            return questions.without_full_names(decided, full)
+            return full_names.without(decided, full)
         cost = (len(names) + len(full)) / STATEMENTS
-        return await offload(
-            cost, questions.keeping_full_names, decided, full, names, inquiry.compared, others
-        )
+        return await offload(cost, full_names.keeping, decided, full, names, inquiry.compared, others)
 
     async def _candidates(
         self,

@@ -7,19 +7,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from kgsvc.domain.errors import LimitExceeded, NotFound, StoreUnavailable, Violation
 from kgsvc.domain.model.communities import Community
-from kgsvc.domain.model.delta import GroupHead, NameView
+from kgsvc.domain.model.delta import GroupHead
 from kgsvc.domain.model.graph import Fact
-from kgsvc.domain.model.keys import name_key
-from kgsvc.domain.names.namesakes import namesakes_of
 from kgsvc.models.protocol import CrossEncoder, Embedder
-from kgsvc.runtime import CONTEXT_CHARS, QUERY_CHARS, RANKED, RESULT_BYTES, Clock, offload
+from kgsvc.runtime import CONTEXT_CHARS, RANKED, RESULT_BYTES, Clock, offload
 from kgsvc.search.context.composing import composed_lines
 from kgsvc.search.context.lines import MARK, ContextLine
 from kgsvc.search.context.material import material, wider
@@ -27,25 +25,22 @@ from kgsvc.search.index.array_files import ArrayFiles
 from kgsvc.search.index.cache import IndexCache, SpaceChanged
 from kgsvc.search.index.episodes import unpack_episode, unpacked_bytes
 from kgsvc.search.index.facts import unpack
-from kgsvc.search.index.feed import GroupHeads, in_time
-from kgsvc.search.index.group import WHOLE, LazyPart, SearchedGroup
+from kgsvc.search.index.feed import GroupHeads
+from kgsvc.search.index.group import WHOLE, SearchedGroup
 from kgsvc.search.index.kept import KeptGroups
 from kgsvc.search.index.nodes import unpack_entity
 from kgsvc.search.index.topk import Key
-from kgsvc.search.past import of_question
 from kgsvc.search.plans import Method, Reason, Reranker, Scope, ScopePlan, default_plan
-from kgsvc.search.query import Term, may_be_names, names_meant, parse
+from kgsvc.search.preparing import Prepared, Preparing, PreparingStore
 from kgsvc.search.ranking.cross_encoding import CrossEncoding, Ranking, fitting
-from kgsvc.search.ranking.finding import by_words_of_facts, find, needed, told_by_stores
+from kgsvc.search.ranking.finding import find
 from kgsvc.search.ranking.pool import ScopeCandidates, ScopeQuery
 from kgsvc.search.ranking.rerankers import in_force, ranked
-from kgsvc.search.ranking.stored import of_store
 from kgsvc.search.results import FoundBy, GraphHit, GraphQuery, Hit, Item, ScopeAnswer
 from kgsvc.search.settings import SearchSettings
-from kgsvc.search.spaces import Formers, Meaning, Spaces, no_former
+from kgsvc.search.spaces import Formers, Spaces, no_former
 from kgsvc.stores.community_protocol import CommunityStore
-from kgsvc.stores.protocol import GraphStore
-from kgsvc.stores.search_protocol import ColdSearchStore, FactCandidates, FactsAsked, ProofStore, SearchStore
+from kgsvc.stores.search_protocol import FactsAsked, ProofStore, SearchStore
 
 T = TypeVar("T")
 Shown = Callable[[Key], Item | None]
@@ -57,27 +52,11 @@ _UNPACK: dict[Scope, Callable[[Any], Item]] = {
     Scope.CHUNKS: unpack_episode,
 }
 _BODIES = frozenset({Scope.EPISODES, Scope.CHUNKS})
-_COMPARING = frozenset({Reranker.MMR, Reranker.EVIDENCE})
-_DEFAULT = default_plan(Scope.FACTS)
 _SEARCH_FACTS = ScopePlan(Scope.FACTS, (Method.BM25, Method.COSINE), Reranker.RRF)
 
 
-class EngineStore(GraphStore, SearchStore, ColdSearchStore, CommunityStore, ProofStore, Protocol):
+class EngineStore(PreparingStore, SearchStore, CommunityStore, ProofStore, Protocol):
     """Where names are looked up, indexes are fed from, and what is not in memory is found."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What is the same for all plans of a search."""
-
-    terms: tuple[Term, ...]
-    meanings: Mapping[str, Meaning]  # the query by the spaces of the groups
-    now_ms: int
-    parts: tuple[LazyPart, ...]
-    heads: list[GroupHead]  # of groups in memory, or to be loaded now
-    stored: list[FactCandidates]  # of the others
-    heavy: bool
-    meant: Mapping[str, Sequence[str]]  # names that the question calls by an alias, by group
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +65,7 @@ class Searched:
 
     query: GraphQuery
     answers: list[ScopeAnswer]
-    prepared: _Prepared
+    prepared: Prepared
 
 
 class Engine:
@@ -112,10 +91,11 @@ class Engine:
         self._settings = settings
         self._clock = clock
         self._heads = GroupHeads(store, settings.store_timeout_s)
-        self._spaces = spaces = Spaces(embedder, formers, settings)
+        spaces = Spaces(embedder, formers, settings)
         own, of = (spaces.own, spaces.dimension), spaces.dimension_of
         self._kept = None if files is None else KeptGroups(files, store, *own, of)
         self.indexes = IndexCache(store, settings, *own, kept=self._kept, dimension_of=of)
+        self._preparing = Preparing(store, settings, clock, spaces, self.indexes)
         self._cross_encoding = CrossEncoding(cross_encoder, settings)
 
     async def search(self, query: GraphQuery) -> list[ScopeAnswer]:
@@ -199,7 +179,7 @@ class Engine:
         try:
             busiest = sorted(await self.heads(group_ids), key=lambda head: (-head.rev, head.group_id))
             for head in busiest[: self._settings.warm_groups]:
-                found = await self._candidates(
+                found = await self._preparing.candidates(
                     head.group_id, FactsAsked((), (), None, "", self._clock.now_ms(), 1)
                 )
                 if found is not None:
@@ -231,100 +211,18 @@ class Engine:
 
     async def _prepared(
         self, query: GraphQuery, plans: Sequence[ScopePlan], now_ms: int | None = None
-    ) -> _Prepared:
-        text, filters, centered = query.text, query.filters, query.center is not None
-        parts = dict.fromkeys(part for plan in plans for part in needed(plan, filters, centered))
-        every, meanings = await self._understood(query, _compares(plans))
-        prepared = _Prepared(
-            await offload(len(text) / QUERY_CHARS, parse, text),
-            meanings,
-            self._clock.now_ms() if now_ms is None else now_ms,
-            tuple(parts),
-            [],
-            [],
-            len(text) > QUERY_CHARS,
-            {},
-        )
-        asked = [self._asked(query, plan, prepared) for plan in plans]
-        stored: list[FactCandidates] = []
-        meant: dict[str, Sequence[str]] = {}
-        if all(map(told_by_stores, asked)):
-            reading = (self._stored(head, asked[0], parts, meant) for head in every)
-            stored = [found for found in await asyncio.gather(*reading) if found is not None]
-        apart = {found.head.group_id for found in stored}
-        heads = [head for head in every if head.group_id not in apart]
-        await asyncio.gather(*(self.indexes.wait(head, prepared.parts) for head in heads))
-        if any(map(by_words_of_facts, plans)):
-            runs = may_be_names(text)
-            names = await asyncio.gather(*(self._meant(head, text, runs) for head in heads))
-            meant |= {head.group_id: each for head, each in zip(heads, names, strict=True)}
-        return replace(prepared, heads=heads, stored=stored, meant=meant)
+    ) -> Prepared:
+        return await self._preparing.prepared(query, plans, await self.heads(query.group_ids), now_ms)
 
-    async def _understood(
-        self, query: GraphQuery, compares: bool
-    ) -> tuple[list[GroupHead], dict[str, Meaning]]:
-        """The groups that there are, and the query in each of their spaces if it is to be compared."""
-        spaces, heads = self._spaces, await self.heads(query.group_ids)
-        wanted = {spaces.of(head) for head in heads} or {spaces.own}
-        meanings = await spaces.meanings(query.text, wanted) if compares else {}
-        if spaces.own in meanings:
-            meanings[""] = meanings[spaces.own]  # of a group without vectors yet
-        return heads, meanings
-
-    async def _meant(self, head: GroupHead, text: str, runs: Sequence[str]) -> Sequence[str]:
-        """The names of entities that a question calls by an alias: from memory if they are there and up to
-        date, else from the store. In a group at rest they are loaded then, behind the answer; to keep up with
-        one that is written to would cost more than to ask."""
-        texts = self.indexes.texts(head)
-        if texts is not None:
-            return texts.nodes.meant(text)
-        if self.indexes.at_rest(head):
-            self.indexes.load_behind(head, 0, (LazyPart.TEXTS,))
-        return await self._named(head.group_id, runs)
-
-    async def _named(self, group_id: str, runs: Sequence[str]) -> Sequence[str]:
-        """The same by the store. Namesakes are looked up where there is one of the plain name: their keys are
-        many, and hardly a run of words is a name."""
-        called = await self._names(group_id, {name_key(run) for run in runs})
-        borne = [run for run in runs if name_key(run) in called.by_key]
-        if not borne:
-            return ()
-        keys = {key for run in borne for key in namesakes_of(run)}
-        return names_meant(await self._names(group_id, keys), borne)
-
-    async def _names(self, group_id: str, keys: Collection[str]) -> NameView:
-        return await in_time(self._store.names(group_id, sorted(keys)), self._settings.store_timeout_s)
-
-    async def _stored(
-        self, head: GroupHead, asked: ScopeQuery, parts: Collection[LazyPart], meant: dict[str, Sequence[str]]
-    ) -> FactCandidates | None:
-        """What the store finds in a group that is not in memory, while the group is loaded behind the answer;
-        the names that the question means there become part of `meant`. None: the group is in memory in a
-        moment, or the store cannot search it."""
-        group_id, space = head.group_id, self._spaces.of(head)
-        if await self.indexes.begin(group_id, parts, head):
-            return None
-        with self.indexes.serving():
-            meant[group_id] = await self._named(group_id, may_be_names(asked.question))
-            wanted = replace(asked, meant=meant).within(group_id, space)
-            found = await self._candidates(group_id, of_store(wanted, space))
-        if found is not None:
-            self.indexes.load_behind(found.head, found.facts, parts)
-        return found
-
-    async def _candidates(self, group_id: str, asked: FactsAsked) -> FactCandidates | None:
-        reading = self._store.search_candidates(group_id, asked)
-        return await in_time(reading, self._settings.store_timeout_s)
-
-    async def _use(self, prepared: _Prepared, work: Callable[[list[SearchedGroup]], T]) -> T:
+    async def _use(self, prepared: Prepared, work: Callable[[list[SearchedGroup]], T]) -> T:
         """Run `work` on all groups of a search that are in memory."""
         heavy = prepared.heavy or bool(prepared.stored)
         if not prepared.heads:
             return await offload(2 if heavy else 0, work, [])
         return await self.indexes.use(prepared.heads, work, heavy, prepared.parts)
 
-    async def _answers(self, query: GraphQuery, prepared: _Prepared) -> list[ScopeAnswer]:
-        asked = [self._asked(query, plan, prepared) for plan in query.plans]
+    async def _answers(self, query: GraphQuery, prepared: Prepared) -> list[ScopeAnswer]:
+        asked = [self._preparing.asked(query, plan, prepared) for plan in query.plans]
         found = await self._use(
             prepared, lambda groups: [find(groups, prepared.stored, each) for each in asked]
         )
@@ -335,7 +233,7 @@ class Engine:
         )
 
     async def _answer(
-        self, query: GraphQuery, asked: ScopeQuery, found: ScopeCandidates, prepared: _Prepared
+        self, query: GraphQuery, asked: ScopeQuery, found: ScopeCandidates, prepared: Prepared
     ) -> ScopeAnswer:
         plan = asked.plan
         reranker, reason = in_force(plan, asked.vector is not None)
@@ -354,31 +252,6 @@ class Engine:
         shown = await self._shown(plan.scope, found, keys)
         hits = await offload(size / RESULT_BYTES, _hits, found, kept, shown)
         return ScopeAnswer(plan.scope, tuple(found.lists), reranker, hits, reason, bool(prepared.stored))
-
-    def _asked(self, query: GraphQuery, plan: ScopePlan, prepared: _Prepared) -> ScopeQuery:
-        filters = of_question(query.filters, query.text) if plan == _DEFAULT else query.filters
-        if prepared.stored and plan.reranker is Reranker.EVIDENCE:
-            plan = replace(plan, reranker=Reranker.RRF)
-        spaces = {self._spaces.of(each) for each in prepared.heads} | {
-            self._spaces.of(each.head) for each in prepared.stored
-        }
-        space = self._spaces.own if not spaces else spaces.pop() if len(spaces) == 1 else None
-        meaning = None if space is None else prepared.meanings.get(space)
-        return ScopeQuery(
-            plan,
-            prepared.terms,
-            None if meaning is None else meaning.vector,
-            0.0 if meaning is None else meaning.min_cosine,
-            filters,
-            prepared.now_ms,
-            max(self._settings.candidates, query.max_results),
-            query.max_results,
-            query.center,
-            query.origins,
-            query.text,
-            meant=prepared.meant,
-            meanings=prepared.meanings,
-        )
 
     async def _rated(
         self, query: GraphQuery, scope: Scope, found: ScopeCandidates, order: Ranking
@@ -410,11 +283,6 @@ async def _again(search: Callable[[], Awaitable[T]]) -> T:
         return await search()
     except SpaceChanged:
         return await search()
-
-
-def _compares(plans: Sequence[ScopePlan]) -> bool:
-    """Whether any of them needs the query's embedding."""
-    return any(Method.COSINE in plan.methods or plan.reranker in _COMPARING for plan in plans)
 
 
 def _enough(score: float, query: GraphQuery, reason: Reason | None) -> bool:

@@ -19,7 +19,7 @@ from kgsvc.domain.names.similarity import (
     may_be_called,
     numerals_differ,
 )
-from kgsvc.domain.resolution import comparing, questions
+from kgsvc.domain.resolution import comparing, full_names, questions
 from kgsvc.domain.resolution.comparing import ComparedFact, fitting
 from kgsvc.domain.resolution.decisions import (
     SAME,
@@ -43,7 +43,8 @@ from kgsvc.domain.resolution.decisions import (
     StoredFact,
     Verdict,
 )
-from kgsvc.domain.resolution.questions import Compared, NewName
+from kgsvc.domain.resolution.full_names import Compared
+from kgsvc.domain.resolution.questions import NewName
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +316,7 @@ class Inquiry:
         peers = [n for n in (answer.node, *answer.also_new) if n is not None]
         same = [*map(self._as_known, known), *map(self._as_peer, peers)]
         if not same or numerals_differ(new.name, same[0].names):
-            own = "" if same else questions.full_name(new.name, answer.full_name, ())
+            own = "" if same else full_names.full_name(new.name, answer.full_name, ())
             return NameDecision(new.name, None, own)
         first, *others = same
         also = [
@@ -323,7 +324,7 @@ class Inquiry:
             for each in others
             if not numerals_differ(new.name, each.names) and not types_differ(first.types, each.types)
         ]
-        full = questions.full_name(new.name, answer.full_name, first.names)
+        full = full_names.full_name(new.name, answer.full_name, first.names)
         if not full and questions.is_fuller(new, first.meant.name):
             full = new.name
         return NameDecision(first.meant.name, first.meant.uuid, full, tuple(each.meant for each in also))

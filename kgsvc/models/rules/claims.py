@@ -11,6 +11,7 @@ from kgsvc.models.rules import english as en
 from kgsvc.models.rules.marking import MarkedLine, is_mark
 from kgsvc.models.rules.relations import RelationClaim, RelationRule, alternatives, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
+from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, shaped
 from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
@@ -24,11 +25,6 @@ _BEFORE |= (
     {'"', "“"} | en.INTERJECTIONS | word_set("today now yesterday finally so well hello hi hey this morning")
 )
 BEHIND = en.PREPOSITIONS | listed("behind", word_set)
-_ALSO = re.compile(
-    r"\b(?:also|too|as well|part-time|part time|on (?:the )?(?:weekends|side)"
-    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days"
-    r"|besides|additionally|in addition|on top|second job|both|as well as)\b"
-)
 # Around a claim of a text that nobody speaks: somebody else says so, or a work or legend tells it.
 _ELSEWHERE = word_set(
     "if unless according said says saying claimed claims told allegedly reportedly legend tradition myth film"
@@ -39,11 +35,6 @@ _GOVERNED = (";", ".", "!", ":", "(", "—", "–", "so", "but")  # what stands 
 _LIKING = word_set("like love need want play prefer")
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
-_GROUPS = word_set(
-    "club team gym band group party program programme class course league choir society church"
-)
-_FIRMS = word_set("inc corp corporation ltd llc gmbh ag plc company bank")
-_SINGLE = word_set("wife husband spouse mother father mom mum dad boss manager mentor fiance fiancee")
 _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games")
 _KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
 
@@ -59,12 +50,6 @@ class FoundClause:
     subject: tuple[int, int]
     who: NodeDraft
     drafted: list[Drafted]
-
-
-_ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
-    "MEMBER_OF": re.compile(r" in (?:an?|[a-z]+ing) "),
-    "REPORTS_TO": re.compile(r"(?: on T\d+)?(?: ,)? that "),
-}
 
 
 class Claims:
@@ -106,7 +91,7 @@ class Claims:
             target, role = self.line.name(match["o"]), match["role"]
             several = role.endswith("s") and role != "boss"  # "my friends Ann, Ben"
             if speaker and target and target is not speaker and not several and self._sure(match.start()):
-                kind = FactKind.FUNCTIONAL if role in _SINGLE else FactKind.STATE
+                kind = FactKind.FUNCTIONAL if role in SINGLE_KIN else FactKind.STATE
                 target.specify("Person")
                 draft = Drafted(screaming(f"HAS_{role}"), kind, speaker, target)
                 told = draft._replace(valid_ms=self.scene.reference_ms)
@@ -242,8 +227,8 @@ class Claims:
             if target is who:
                 continue
             ends = (who, target) if claim.source == "s" else (target, who)
-            shaped = self._shaped(claim, match, words, *ends)
-            timed = shaped and self._timed(shaped, tense, times)
+            told = shaped(claim, match, words, *ends, spoken=self.scene.speaker is not None)
+            timed = told and self._timed(told, tense, times)
             if timed:
                 yield timed
 
@@ -268,7 +253,7 @@ class Claims:
         if behind == "," and self.scene.speaker is None:
             return  # "plays the simple, humble man"
         doing = first.split(" ")[0].endswith("ing") and (second or cut)
-        if self.scene.speaker is None and not _is_of(who, "Person") and not is_mark(first, "N"):
+        if self.scene.speaker is None and not is_of(who, "Person") and not is_mark(first, "N"):
             return  # "the board wants a larger role"
         if doing or not _NO_THINGS.isdisjoint(first.split(" ")):
             return
@@ -283,70 +268,9 @@ class Claims:
             return self.line.name(text)
         return self.scene.node(self.line.words(first, first + len(text.split(" "))), kind)
 
-    def _shaped(
-        self, claim: RelationClaim, match: re.Match[str], words: str, source: NodeDraft, target: NodeDraft
-    ) -> tuple[RelationClaim, NodeDraft, NodeDraft] | None:
-        """The claim with its relation settled, if its ends may be what it asks for."""
-        groups = match.groupdict()
-        if (behind := _ONCE.get(claim.relation)) and behind.match(match.string, match.end()):
-            return None
-        if claim.relation in ("ROLE", "HAS"):
-            return self._role(claim, groups, words, source, target)
-        joined, last = claim.relation == "MEMBER_OF", target.name.lower().split()[-1]
-        employs = last not in _GROUPS if self.scene.speaker is not None else last in _FIRMS
-        if joined and target.type == "Organization" and employs:
-            kind = FactKind.FUNCTIONAL
-            claim = replace(claim, relation="WORKS_AT", kind=kind, types=("Person", "Organization"))
-        elif joined:
-            place = target.type in ("Location", "Person") or target.name.lower() in en.PLACES
-            written = claim.how != "state" and self.scene.speaker is None  # "left Messina"
-            if place or (written and target.type == "Entity"):
-                return None
-        by = " by " in match[0] and claim.how == "begin"  # "is hired by Henry Dahl"
-        vague = target.type == "Entity" and self.scene.speaker is None and by
-        if vague or not all(map(_is_of, (source, target), claim.types)):
-            return None
-        if claim.relation == "LIVES_IN" and groups.get("s") == "we" and target.type == "Entity":
-            return None  # "we moved to Trello"
-        for draft, kinds in zip((source, target), claim.types, strict=True):
-            draft.specify(kinds if kinds.isalpha() else "")
-        if claim.kind is FactKind.FUNCTIONAL and (groups.get("more") or _ALSO.search(words)):
-            claim = replace(claim, kind=FactKind.STATE)
-        return claim, source, target
-
-    def _role(
-        self,
-        claim: RelationClaim,
-        groups: dict[str, str | None],
-        words: str,
-        source: NodeDraft,
-        target: NodeDraft,
-    ) -> tuple[RelationClaim, NodeDraft, NodeDraft] | None:
-        role = (groups.get("role") or "").split(" ")[-1]
-        article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
-        if claim.relation == "HAS":
-            single = role in _SINGLE or role not in en.KIN
-            target.specify("Person" if role in en.KIN else "")
-            kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-            return RelationClaim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
-        if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
-            if target.type not in ("Organization", "Entity") or source.type not in ("Person", "Entity"):
-                return None
-            if role in ("student", "pupil", "graduate"):
-                return None
-            target.specify("Organization")
-            source.specify("Person")
-            kind = FactKind.STATE if _ALSO.search(words) else FactKind.FUNCTIONAL
-            return RelationClaim("WORKS_AT", kind, "s", "o"), source, target
-        single = article in ("", "the", "our")
-        kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-        return RelationClaim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
-
-    def _timed(
-        self, shaped: tuple[RelationClaim, NodeDraft, NodeDraft], tense: Tense, times: list[Time]
-    ) -> Drafted | None:
+    def _timed(self, claimed: Shaped, tense: Tense, times: list[Time]) -> Drafted | None:
         """The statement in its time; None where the words claim nothing for sure."""
-        claim, source, target = shaped
+        claim, source, target = claimed
         draft, now = Drafted(claim.relation, claim.kind, source, target), self.scene.reference_ms
         state, taste = claim.how == "state", claim.target == "np"
         passing = tense.name in ("past", "future") or (tense.name == "ongoing" and claim.relation != "PLAYS")
@@ -424,15 +348,3 @@ def _agrees(match: re.Match[str]) -> bool:
         return True
     aux = set((groups.get("aux") or "").split(" "))
     return not aux.isdisjoint(("do", "does", "did", "will", "'ll", "wo", "to"))
-
-
-def _is_of(draft: NodeDraft, kinds: str) -> bool:
-    """Whether it is of one of these kinds, or after "!" of none. What is of no known kind may be of any but
-    after "="; a place or person only if it is written like one."""
-    if kinds[:1] in ("!", "="):
-        return (draft.type in kinds[1:].split("/")) is (kinds[0] == "=")
-    if draft.type == "Entity" and kinds == "Location":
-        return all(word[1:].islower() for word in re.split("[ -]", draft.name))
-    if draft.type == "Entity" and kinds == "Person":
-        return not (draft.name.isupper() or any(map(str.isdigit, draft.name)))
-    return not kinds or draft.type in ("Entity", *kinds.split("/"))

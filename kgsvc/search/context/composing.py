@@ -18,7 +18,7 @@ from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Fact, Polarity
 from kgsvc.domain.names.meanings import UNSPECIFIC
 from kgsvc.domain.text import tokens
-from kgsvc.search.context.lines import END_CHARS, MARK, ContextLine, Talk, told
+from kgsvc.search.context.lines import END_CHARS, MARK, ContextLine, Talk
 from kgsvc.search.context.passages import ranked, taken_apart
 from kgsvc.search.query import FUNCTION_WORDS, Term
 
@@ -89,13 +89,9 @@ def _each_once(lines: Iterable[ContextLine]) -> list[ContextLine]:
     return list(by_text.values())
 
 
-def composed(material: Material, chars: int) -> str:
-    """A context of at most `chars` characters. What does not fit is left out; what is shorter may be in."""
-    return told(composed_lines(material, chars))
-
-
 def composed_lines(material: Material, chars: int, mark_chars: int = len(MARK)) -> list[ContextLine]:
-    """The lines of `composed`, where before each one that is no heading stand `mark_chars` characters."""
+    """A context of at most `chars` characters, where before each line that is no heading stand
+    `mark_chars`. What does not fit is left out; what is shorter may be in."""
     read = [taken_apart(each) for each in _read(material.episodes, _LOOKED_AT * chars)]
     choices = ranked(read, material.terms)
     whole = Talk(read, mark_chars)

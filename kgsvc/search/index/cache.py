@@ -1,11 +1,10 @@
-"""The groups in the memory of this process: loaded on first use, kept current, bounded in bytes."""
+"""The groups that searches use: loaded on first use and kept current, while callers wait or behind them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import math
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any, TypeVar
@@ -14,7 +13,8 @@ from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import INDEX_ROWS, offload
 from kgsvc.search.index.feed import Pages, cost_of, in_time, rows_of
-from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup
+from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup, awaited
+from kgsvc.search.index.held import ENTRY_BYTES, HeldGroups
 from kgsvc.search.index.kept import Keeper, KeptGroups
 from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.search_protocol import SearchStore
@@ -22,7 +22,6 @@ from kgsvc.stores.search_protocol import SearchStore
 _log = logging.getLogger("kgsvc.search")
 T = TypeVar("T")
 
-_ENTRY_BYTES = 8 * 1024  # of an index without facts: many empty groups are bounded too
 _FACT_BYTES = 1_200  # about what a fact takes beside its vector
 _LOADERS = 2  # groups that are loaded at once with nobody waiting
 _BEHIND_PAGE = 1_000  # facts of a page then: what is searched meanwhile shares the interpreter with it
@@ -38,10 +37,7 @@ class SpaceChanged(StoreUnavailable):
 
 
 class IndexCache:
-    """LRU of groups, each in its embedding space (dimension 0: no vectors).
-
-    Bounded by `settings.index_bytes`; the group used last stays even if it exceeds the bound alone.
-    """
+    """Brings groups up to their heads in memory, which `settings.index_bytes` bounds."""
 
     def __init__(
         self,
@@ -59,31 +55,29 @@ class IndexCache:
         self._settings = settings
         self._space = space
         self._dimension = dimension
-        self._dimension_of = dimension_of or (lambda other: dimension if other == space else 0)
-        self._entries: OrderedDict[str, SharedGroup] = OrderedDict()
-        self._nbytes = 0
+        of = dimension_of or (lambda other: dimension if other == space else 0)
+        self._held = HeldGroups(settings.index_bytes, space, of)
         self._running: set[asyncio.Task[Any]] = set()
         self._loaders: dict[str, asyncio.Task[None]] = {}
-        self._begun: dict[
-            tuple[str, tuple[LazyPart, ...]], asyncio.Task[bool]
-        ] = {}  # looks whether one is small
+        # Looks whether a group is small.
+        self._begun: dict[tuple[str, tuple[LazyPart, ...]], asyncio.Task[bool]] = {}
         self._unloadable: set[str] = set()  # groups whose last load with nobody waiting failed
         self._too_large: set[str] = set()  # groups that the bound does not allow
         self._asked = 0  # searches so far
         self._serving = 0  # those under way that do without an index
         self._kept = kept
-        self._keeper = None if kept is None else Keeper(kept, self._caught_up, self._account)
+        self._keeper = None if kept is None else Keeper(kept, self._caught_up, self._held.account)
         self._rest = rest
 
     @property
     def nbytes(self) -> int:
         """About the memory that all hold."""
-        return self._nbytes
+        return self._held.nbytes
 
     @property
     def group_ids(self) -> tuple[str, ...]:
         """The groups that are in memory, least recently used first."""
-        return tuple(self._entries)
+        return self._held.group_ids
 
     async def use(
         self,
@@ -99,7 +93,7 @@ class IndexCache:
         away leaves loading and ranking to finish behind it: nobody else may touch the groups before.
         """
         self._asked += 1
-        entries = [self._entry(head) for head in heads]
+        entries = [self._held.use(head) for head in heads]
         pairs = list(zip(entries, heads, strict=True))
         if _cost(entries, parts, heavy) <= 1 and all(
             not entry.lock.locked() and entry.covers(head, parts) for entry, head in pairs
@@ -108,7 +102,7 @@ class IndexCache:
         task = asyncio.create_task(self._run(pairs, work, heavy, parts))
         self._running.add(task)
         task.add_done_callback(self._finished)
-        with _awaited(entries):
+        with awaited(entries):
             try:
                 async with asyncio.timeout(self._settings.search_timeout_s):
                     return await asyncio.shield(task)
@@ -117,18 +111,18 @@ class IndexCache:
 
     def holds(self, group_id: str, parts: Collection[LazyPart] = (LazyPart.FACTS,)) -> bool:
         """Whether these parts of a group are in memory whole, if perhaps not up to date."""
-        entry = self._entries.get(group_id)
+        entry = self._held.get(group_id)
         return entry is not None and all(map(entry.ready, parts))
 
     def texts(self, head: GroupHead) -> GroupTexts | None:
         """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
-        entry = self._entries.get(head.group_id)
+        entry = self._held.get(head.group_id)
         here = entry is not None and not entry.lock.locked() and entry.covers(head, (LazyPart.TEXTS,))
         return entry.group.texts if entry is not None and here else None
 
     def at_rest(self, head: GroupHead) -> bool:
         """Whether a group in memory has not changed since this was asked last."""
-        entry = self._entries.get(head.group_id)
+        entry = self._held.get(head.group_id)
         if entry is None:
             return False
         before, entry.seen = entry.seen, (head.epoch, head.rev)
@@ -146,7 +140,7 @@ class IndexCache:
             return
         if group_id in self._loaders or len(self._loaders) >= _LOADERS:
             return
-        entry = self._entry(head)
+        entry = self._held.use(head)
         if entry.lock.locked():  # by a caller who waits for it
             return
         task = asyncio.create_task(self._load(entry, [part for part in parts if not entry.ready(part)], head))
@@ -158,17 +152,17 @@ class IndexCache:
         small, or files hold it but for a page of changes, or there is none. What was read to tell it stays
         for who loads the group. `head`: of the group, if it was read already. Raises StoreUnavailable."""
         if head is not None:
-            self._agree(head)
+            self._held.agree(head)
         if self.holds(group_id, parts):
             return True
         if group_id in self._loaders or group_id in self._too_large:
             return False
-        if self._settings.index_bytes < _ENTRY_BYTES:  # nothing is held
+        if self._settings.index_bytes < ENTRY_BYTES:  # nothing is held
             return False
         head = head or (await self._heads(group_id)).get(group_id)
         if head is None:
             return True
-        key, entry = (group_id, tuple(parts)), self._entry(head)
+        key, entry = (group_id, tuple(parts)), self._held.use(head)
         if key not in self._begun:
             if entry.lock.locked():  # by who waits for all of it: that may take long
                 return False
@@ -184,7 +178,7 @@ class IndexCache:
 
     async def _begin(self, entry: SharedGroup, head: GroupHead, parts: Collection[LazyPart]) -> bool:
         try:
-            with _awaited([entry]):
+            with awaited([entry]):
                 async with entry.lock, self._pages(ahead=False) as pages:
                     for part in parts:
                         if await self._look(entry, part):
@@ -192,21 +186,21 @@ class IndexCache:
                         elif part is LazyPart.FACTS and not entry.group.facts.rev:
                             await self._page(entry, part, head, pages, LOADED_AT_ONCE)
         finally:
-            self._account(entry)
+            self._held.account(entry)
         small = entry.ready(LazyPart.FACTS) and len(entry.group.facts) <= LOADED_AT_ONCE
         return small or all(map(entry.ready, parts))
 
     async def wait(self, head: GroupHead, parts: Collection[LazyPart]) -> None:
         """Wait until parts of a group are loaded, page by page: who needs less is answered meanwhile. Raises
         StoreUnavailable when it takes longer than settings.search_timeout_s."""
-        self._agree(head)
+        self._held.agree(head)
         if self.holds(head.group_id, parts):
             return
         self.load_behind(head, 0, parts)
         loader = self._loaders.get(head.group_id)
         if loader is None:  # too many are loaded; `use` does it
             return
-        with _awaited([self._entry(head)]):
+        with awaited([self._held.use(head)]):
             done, _ = await asyncio.wait([loader], timeout=self._settings.search_timeout_s)
         if not done:
             raise StoreUnavailable(_NOT_READY)
@@ -247,13 +241,13 @@ class IndexCache:
                 async with entry.lock:
                     await self._look(entry, part)
                 more, pause_s, asked = True, _HEAD_START_S, self._asked
-                while more and self._entries.get(head.group_id) is entry:  # else it was dropped meanwhile
+                while more and self._held.get(head.group_id) is entry:  # else it was dropped meanwhile
                     if (self._serving or self._asked > asked) and not entry.awaited:
                         await self._rest(pause_s)
                     asked, began = self._asked, asyncio.get_running_loop().time()
                     async with entry.lock:
                         more = await self._page(entry, part, head, pages)
-                    self._account(entry)
+                    self._held.account(entry)
                     pause_s = rest_s(asyncio.get_running_loop().time() - began)
 
     @contextmanager
@@ -268,19 +262,19 @@ class IndexCache:
     def forget(self, group_id: str) -> None:
         """Drop a group that the store no longer knows, unless it is in use."""
         self._too_large.discard(group_id)
-        entry = self._entries.get(group_id)
+        entry = self._held.get(group_id)
         if entry is not None and not entry.lock.locked():
-            self._drop(group_id)
+            self._held.drop(group_id)
 
     async def erase(self, group_id: str) -> None:
         """Drop a group of which something was erased, as soon as it is not in use, and its files."""
         if self._kept is not None:
             await self._kept.drop([group_id])
-        entry = self._entries.get(group_id)
+        entry = self._held.get(group_id)
         if entry is not None:
             async with entry.lock:
-                if self._entries.get(group_id) is entry:
-                    self._drop(group_id)
+                if self._held.get(group_id) is entry:
+                    self._held.drop(group_id)
 
     async def close(self) -> None:
         """Wait for work that was left behind, then let go of everything. Loads that nobody waits for end."""
@@ -291,9 +285,8 @@ class IndexCache:
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.search_timeout_s)
         if self._keeper is not None:
-            await self._keeper.close(reversed(self._entries.values()))
-        self._entries.clear()
-        self._nbytes = 0
+            await self._keeper.close(self._held.latest_first())
+        self._held.clear()
 
     def _finished(self, task: asyncio.Task[T]) -> None:
         self._running.discard(task)
@@ -310,25 +303,6 @@ class IndexCache:
         elif group_id not in self._unloadable:
             self._unloadable.add(group_id)
             _log.warning("a group's facts could not be loaded in the background: %s", type(error).__name__)
-
-    def _agree(self, head: GroupHead) -> None:
-        """Drop a group that is in memory with vectors of another space than it has now. Who uses it still
-        ends with what it has."""
-        entry = self._entries.get(head.group_id)
-        if entry is not None and entry.group.space != (head.space or self._space):
-            self._drop(head.group_id)
-
-    def _entry(self, head: GroupHead) -> SharedGroup:
-        self._agree(head)
-        group_id, space = head.group_id, head.space or self._space
-        entry = self._entries.get(group_id)
-        if entry is None:
-            group = SearchedGroup(group_id, space, self._dimension_of(space))
-            entry = self._entries[group_id] = SharedGroup(group, _ENTRY_BYTES)
-            self._nbytes += entry.nbytes
-            self._make_room(group_id)
-        self._entries.move_to_end(group_id)
-        return entry
 
     async def _run(
         self,
@@ -358,7 +332,7 @@ class IndexCache:
                     while await self._page(entry, part, head, pages):
                         pass
         finally:
-            self._account(entry)
+            self._held.account(entry)
 
     def _pages(self, *, ahead: bool = True) -> Pages:
         return Pages(self._store, self._settings.store_timeout_s, ahead=ahead)
@@ -376,7 +350,7 @@ class IndexCache:
             changes = await pages.after(held, limit, head)
             anew = bool(held.rev or len(held)) and changes.head.epoch != held.epoch
             if not anew and (changes.head.space or self._space) != group.space:
-                self._agree(changes.head)
+                self._held.agree(changes.head)
                 raise SpaceChanged("the group has just gone over to another embedder")
             if anew:
                 group.empty(part)
@@ -402,38 +376,6 @@ class IndexCache:
 
     async def _heads(self, group_id: str) -> dict[str, GroupHead]:
         return await in_time(self._store.heads([group_id]), self._settings.store_timeout_s)
-
-    def _account(self, entry: SharedGroup) -> None:
-        group_id, nbytes = entry.group.group_id, _ENTRY_BYTES + entry.group.nbytes
-        if self._entries.get(group_id) is not entry:
-            return
-        self._nbytes += nbytes - entry.nbytes
-        entry.nbytes = nbytes
-        self._make_room(group_id)
-
-    def _make_room(self, group_id: str) -> None:
-        """Drop other groups, least recently used first, until the bound holds."""
-        while self._nbytes > self._settings.index_bytes:
-            others = ((each, entry) for each, entry in self._entries.items() if each != group_id)
-            oldest = next((each for each, entry in others if not entry.lock.locked()), None)
-            if oldest is None:
-                return
-            self._drop(oldest)
-
-    def _drop(self, group_id: str) -> None:
-        self._nbytes -= self._entries.pop(group_id).nbytes
-
-
-@contextmanager
-def _awaited(entries: Sequence[SharedGroup]) -> Iterator[None]:
-    """While a caller waits for groups."""
-    for entry in entries:
-        entry.awaited += 1
-    try:
-        yield
-    finally:
-        for entry in entries:
-            entry.awaited -= 1
 
 
 def rest_s(page_s: float) -> float:

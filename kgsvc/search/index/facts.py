@@ -20,7 +20,6 @@ from kgsvc.search.index.text_index import MANY, Mask, TextIndex
 from kgsvc.stores.search_protocol import Changes, IndexedFact
 
 MAX_HOPS = 3  # docs/search.md: nothing counts beyond
-FAR = MAX_HOPS + 1
 
 
 def distances(

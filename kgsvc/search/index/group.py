@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 
 from kgsvc.domain.model.delta import GroupHead
@@ -136,13 +137,10 @@ class SharedGroup:
         self.nbytes = nbytes  # with which it is counted
         self.complete: set[LazyPart] = set()  # what was loaded to its end
         self.looked: set[LazyPart] = set()  # for which a file was looked
-        self.unkept: Counter[LazyPart] = (
-            Counter()
-        )  # rows that changed since a part was last written to a file
+        # Rows that changed since a part was last written to a file.
+        self.unkept: Counter[LazyPart] = Counter()
         self.awaited = 0  # callers who wait for it
-        self.seen: tuple[int, int] | None = (
-            None  # its epoch and revision when it was last asked whether it rests
-        )
+        self.seen: tuple[int, int] | None = None  # its epoch and revision when last asked whether it rests
 
     def ready(self, part: LazyPart) -> bool:
         """Whether a part needs no more than what changed since; one that failed is empty again."""
@@ -151,3 +149,15 @@ class SharedGroup:
     def covers(self, head: GroupHead, parts: Collection[LazyPart]) -> bool:
         """Whether these parts hold at least what `head` counts."""
         return all(self.group.covers(part, head.epoch, head.rev) for part in parts)
+
+
+@contextmanager
+def awaited(entries: Sequence[SharedGroup]) -> Iterator[None]:
+    """While a caller waits for groups."""
+    for entry in entries:
+        entry.awaited += 1
+    try:
+        yield
+    finally:
+        for entry in entries:
+            entry.awaited -= 1

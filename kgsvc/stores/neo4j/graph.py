@@ -142,7 +142,37 @@ _DUMP: LiteralString = """
     RETURN head, episodes, entities, names, facts
     """
 
-# `valid_ms` as a property is the start that counts.
+# Facts with a known name at one end, and those that held at a time and have expired since. `valid_ms` as a
+# property is the start that counts.
+_OF_SOURCES: LiteralString = """
+    CALL (epoch, told) {
+        UNWIND $p.sources + told AS source
+        WITH DISTINCT epoch, source
+        CALL (epoch, source) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(source_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.source_uuid = source AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_source
+        }
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
+    }
+    CALL (epoch, told) {
+        UNWIND $p.held_at AS ms
+        UNWIND $p.sources + told AS source
+        WITH DISTINCT epoch, ms, source
+        CALL (epoch, source) {
+            MATCH ()-[r:RELATES_TO]->()
+            USING INDEX SEEK r:RELATES_TO(source_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
+            WHERE r.source_uuid = source AND r.group_id = $p.group_id AND r.epoch = epoch
+                AND r.expired_ms < $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
+            RETURN r ORDER BY r.expired_ms DESC, r.uuid DESC LIMIT $p.expired_read
+        }
+        WITH r, ms WHERE r.invalid_ms > ms AND r.invalid_ms < $p.never
+        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS held_of_sources
+    }
+    """
+
 _CANDIDATES = GroupRead.of(
     """
     MATCH (g:KgGroup {group_id: $p.group_id})
@@ -173,58 +203,10 @@ _CANDIDATES = GroupRead.of(
     }
     WITH epoch, rev, used, by_token, entities,
         reduce(told = [], row IN by_token | told + row[1][..$p.told_per_token]) AS told
-    CALL (epoch, told) {
-        UNWIND $p.sources + told AS source
-        WITH DISTINCT epoch, source
-        CALL (epoch, source) {
-            MATCH ()-[r:RELATES_TO]->()
-            USING INDEX SEEK r:RELATES_TO(source_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
-            WHERE r.source_uuid = source AND r.group_id = $p.group_id AND r.epoch = epoch
-                AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
-            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_source
-        }
-        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_sources
-    }
-    CALL (epoch, told) {
-        UNWIND $p.targets + told AS target
-        WITH DISTINCT epoch, target
-        CALL (epoch, target) {
-            MATCH ()-[r:RELATES_TO]->()
-            USING INDEX SEEK r:RELATES_TO(target_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
-            WHERE r.target_uuid = target AND r.group_id = $p.group_id AND r.epoch = epoch
-                AND r.expired_ms = $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
-            RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_target
-        }
-        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS of_targets
-    }
-    CALL (epoch, told) {
-        UNWIND $p.held_at AS ms
-        UNWIND $p.sources + told AS source
-        WITH DISTINCT epoch, ms, source
-        CALL (epoch, source) {
-            MATCH ()-[r:RELATES_TO]->()
-            USING INDEX SEEK r:RELATES_TO(source_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
-            WHERE r.source_uuid = source AND r.group_id = $p.group_id AND r.epoch = epoch
-                AND r.expired_ms < $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
-            RETURN r ORDER BY r.expired_ms DESC, r.uuid DESC LIMIT $p.expired_read
-        }
-        WITH r, ms WHERE r.invalid_ms > ms AND r.invalid_ms < $p.never
-        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS held_of_sources
-    }
-    CALL (epoch, told) {
-        UNWIND $p.held_at AS ms
-        UNWIND $p.targets + told AS target
-        WITH DISTINCT epoch, ms, target
-        CALL (epoch, target) {
-            MATCH ()-[r:RELATES_TO]->()
-            USING INDEX SEEK r:RELATES_TO(target_uuid, group_id, epoch, expired_ms, valid_ms, uuid)
-            WHERE r.target_uuid = target AND r.group_id = $p.group_id AND r.epoch = epoch
-                AND r.expired_ms < $p.never AND r.valid_ms IS NOT NULL AND r.uuid IS NOT NULL
-            RETURN r ORDER BY r.expired_ms DESC, r.uuid DESC LIMIT $p.expired_read
-        }
-        WITH r, ms WHERE r.invalid_ms > ms AND r.invalid_ms < $p.never
-        RETURN collect([<FACT>, coalesce(endNode(r).labels, [])]) AS held_of_targets
-    }
+    """
+    + _OF_SOURCES
+    + _OF_SOURCES.replace("source", "target")
+    + """
     CALL (epoch) {
         UNWIND $p.pairs AS pair
         CALL (epoch, pair) {

@@ -22,7 +22,8 @@ from kgsvc.domain.model.items import (
 )
 from kgsvc.domain.model.keys import content_hash
 from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy, always
-from kgsvc.jobs.groups import BatchStarts, GroupJobs, GroupRunner, Steps, group_work
+from kgsvc.jobs.groups import GroupJobs, GroupRunner, Steps, group_work
+from kgsvc.jobs.starts import BatchStarts
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
 

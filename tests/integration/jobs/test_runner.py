@@ -10,7 +10,7 @@ import pytest
 from kgsvc.domain.errors import LeaseLost, StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.items import ItemState, Lease, Step
-from kgsvc.jobs.groups import BatchStarts
+from kgsvc.jobs.starts import BatchStarts
 from tests.integration.jobs.support import CLOCK, SETTINGS, Queue, ScriptedHandler, Started, never
 from tests.support.samples import delta, entity, guard
 

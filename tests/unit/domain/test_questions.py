@@ -11,12 +11,11 @@ from kgsvc.domain.names import similarity
 from kgsvc.domain.names.meanings import BatchItem
 from kgsvc.domain.resolution import questions
 from kgsvc.domain.resolution.decisions import NameCandidates, NameDecision
+from kgsvc.domain.resolution.full_names import Compared, keeping
 from kgsvc.domain.resolution.questions import (
     CANDIDATES,
     PEER_BYTES,
-    Compared,
     NewName,
-    keeping_full_names,
     peers,
     share,
 )
@@ -63,7 +62,7 @@ def test_a_full_name_goes_where_a_name_that_it_was_not_compared_with_shares_a_to
         decided = {first: NameDecision("Somebody", None, full), second: NameDecision("Rome", None, full)}
         fits = any(share(full, new.name) for new in names if new.key not in (first, others[0]))
         compared = Compared({}, {first: [others[0]]})
-        after = keeping_full_names(decided, {first: full}, names, compared, NameCandidates())
+        after = keeping(decided, {first: full}, names, compared, NameCandidates())
         assert after == decided | {first: NameDecision("Somebody", None, "" if fits else full)}
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from kgsvc.jobs.groups import BatchStarts
+from kgsvc.jobs.starts import BatchStarts
 
 
 async def test_turns_come_one_after_the_other() -> None:

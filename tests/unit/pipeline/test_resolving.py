@@ -12,7 +12,7 @@ from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import FREE, Fact, FactKind, Polarity, Usage
 from kgsvc.domain.model.items import Lease
-from kgsvc.domain.resolution import questions
+from kgsvc.domain.resolution import full_names, questions
 from kgsvc.domain.resolution.asking import Inquiry
 from kgsvc.domain.resolution.decisions import (
     BatchFact,
@@ -656,11 +656,11 @@ async def test_large_batches_are_compared_beside_the_loop(
 
     monkeypatch.setattr(questions, "by_rule", watched(questions.by_rule))
     monkeypatch.setattr(Inquiry, "request", watched(Inquiry.request))
-    monkeypatch.setattr(questions, "keeping_full_names", watched(questions.keeping_full_names))
+    monkeypatch.setattr(full_names, "keeping", watched(full_names.keeping))
     full = {q: NodeResolution(full_name=f"Bob Smith {q}") for q in range(4)}
     bench = Bench(Model(lambda r: Resolutions({q.id: full[q.id] for q in r.nodes})))
     await bench.commit(names("Bob", "Robert", "Bobby", "Rob"))
-    assert threads.keys() == {"by_rule", "request", "keeping_full_names"}
+    assert threads.keys() == {"by_rule", "request", "keeping"}
     assert (threading.get_ident() not in threads.values()) is beside
 
 

@@ -382,7 +382,7 @@ async def test_facts_are_answered_by_the_store_while_somebody_waits_for_all_of_a
     whole = GraphQuery(("c",), QUERY, (HYBRID,), 9, filters=Filters(true_at_ms=NOW - 1))
     waiting = asyncio.create_task(search.search(whole))
     async with asyncio.timeout(30):
-        while not search.indexes._entry(GroupHead("c")).lock.locked():  # noqa: ASYNC110  no other sign
+        while not search.indexes._held.use(GroupHead("c")).lock.locked():  # noqa: ASYNC110  no other sign
             await asyncio.sleep(0)
         assert await find(search, "c") == await loaded(filled("a", "b", "c"), "c")
     feed.gate.set()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.communities import Community
 from kgsvc.domain.model.graph import Entity, Episode, Polarity, RoleType, Source
-from kgsvc.search.context.composing import Material, composed, composed_lines
-from kgsvc.search.context.lines import HANDLE_CHARS, numbered
+from kgsvc.search.context.composing import Material, composed_lines
+from kgsvc.search.context.lines import HANDLE_CHARS, numbered, told
 from kgsvc.search.context.passages import PASSAGE_CHARS, WHOLE_CHARS, taken_apart
 from kgsvc.search.query import parse
 from tests.unit.search.feed import fact, patient
@@ -31,6 +31,10 @@ def episode(body: str, at_ms: int = JAN_1, uuid: str = "e") -> Episode:
 def turn(role: str, says: str, at_ms: int, role_type: RoleType = RoleType.USER) -> Episode:
     body = f"{role}({role_type.value}): {says}"
     return Episode(f"{role}{at_ms}", "g", body, Source.MESSAGE, at_ms, 0, role_type=role_type, role=role)
+
+
+def composed(material: Material, chars: int) -> str:
+    return told(composed_lines(material, chars))
 
 
 def lines(material: Material, chars: int = ANY) -> list[str]:
