@@ -4,8 +4,10 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
 	'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
-# Tests start servers by the hundred: only the first compiles what it imports.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
+# Tests start servers by the hundred: only the first compiles what it imports. They wait for a third of their time, so
+# that one more worker than cores keeps these busy.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # buf runs the generators that pip put beside it.
 WITH_BUF := PATH="$(BIN):$$PATH"
@@ -28,7 +30,7 @@ NEO4J ?=
 RESULTS := bench/results
 
 .DEFAULT_GOAL := help
-.PHONY: page pictures help venv demo serve site deploy-check wheel test test-neo4j test-all mutants bench plots lint format \
+.PHONY: page pictures help venv demo serve site deploy-check wheel test test-neo4j test-all soak mutants bench plots lint format \
 	proto openapi proto-check proto-breaking clients-proto clients-proto-check go-module client-python clients clients-docs \
 	requirements
 
@@ -68,6 +70,9 @@ test-neo4j: $(VENV)/.dev ## Run the tests of the Neo4j store (needs mvn and JDKs
 
 test-all: $(VENV)/.dev ## Run every test that can run here, the quick ones too; ARGS="-m 'not quick'" leaves them out
 	$(PYTEST) $(ARGS)
+
+soak: $(VENV)/.dev ## Run with many more rounds what test-all tries in few: fifty kills in a row, and the like
+	$(PYTEST) -m soak $(ARGS)
 
 mutants: $(VENV)/.dev ## Plant one-line faults in a copy and see that the tests notice; takes long; ARGS, see --help
 	nice -n 10 $(BIN)/python -m scripts.mutants $(ARGS)

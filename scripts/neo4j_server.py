@@ -5,25 +5,21 @@
                                                                  with --lasting as one that serves for long
     python -m scripts.neo4j_server stop HOME               stop what `start` started there
 
-The cache is the folder KGSVC_NEO4J_CACHE, else .neo4j/ in the repository. Needs Maven and a JDK.
+What it is made of, and where that is kept: neo4j_files.
 """
 
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
-import re
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -31,42 +27,18 @@ from types import TracebackType
 from neo4j import GraphDatabase
 from neo4j.exceptions import Neo4jError, ServiceUnavailable
 
-VERSIONS = {"neo4j-2026": "2026.09.0", "neo4j-5.26": "5.26.25"}  # label -> version; 5.26 is the LTS line
-REPOSITORY = Path(__file__).resolve().parents[1]
-LAUNCHER = REPOSITORY / "scripts" / "neo4j_launcher"
-_FIRST_PORT, _LAST_PORT = 20_000, 32_000
+from scripts.neo4j_files import CONF, SHORT, VERSIONS, Unavailable, command, free_port, jars
+
 READY_S = 180.0
 STOP_S = 60.0
 
-_CONF = """\
-server.bolt.enabled=true
-server.bolt.listen_address=127.0.0.1:{port}
-server.bolt.advertised_address=127.0.0.1:{port}
-server.memory.pagecache.size={pagecache}
-db.tx_log.preallocate=false
-dbms.security.auth_enabled=true
-dbms.usage_report.enabled=false
-"""
 # Groups come and go in tests: by default most plans would be thought stale, and made again, every 10 s.
-_SHORT_CONF = "dbms.cypher.min_replan_interval=10m\n"
-_SHORT = (
-    "-Xms256m",
-    "-Xmx768m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",  # tests end before the second compiler has paid for itself
-)
+# Its databases closed, a server would wait ten seconds more for connections that are all gone.
+_SHORT_CONF = """\
+dbms.cypher.min_replan_interval=10m
+internal.server.bolt.thread_pool_shutdown_wait_time=0s
+"""
 _LASTING = ("-Xms1g", "-Xmx3g", "-XX:+UseG1GC")
-_JVM = (
-    "-XX:+ExitOnOutOfMemoryError",
-    "-Dlog4j2.disable.jmx=true",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED",
-    "--add-opens=java.base/java.io=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-)
-
-
-class Unavailable(Exception):
-    """Neo4j cannot be run here: Maven, a JDK or the jars are missing, or it did not start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,76 +51,6 @@ class Running:
     uri: str
     password: str
     user: str = "neo4j"
-
-
-def cache_folder() -> Path:
-    """Where jars are kept."""
-    return Path(os.environ.get("KGSVC_NEO4J_CACHE") or REPOSITORY / ".neo4j")
-
-
-def jars(version: str) -> Path:
-    """The folder with the server's jars; downloaded by Maven the first time. Unavailable."""
-    folder = cache_folder() / f"lib-{version}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(folder.with_suffix(".lock")):
-        if not folder.is_dir():
-            _download(version, folder)
-    return folder
-
-
-def _download(version: str, folder: Path) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise Unavailable("the jars of Neo4j are not there and mvn is not installed")
-    partial = folder.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
-    command = [maven, "-B", "-q", "-f", str(LAUNCHER / "pom.xml"), f"-Dneo4j.version={version}", *goal]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    if done.returncode != 0:
-        raise Unavailable(f"mvn could not download Neo4j {version}:\n{(done.stdout + done.stderr)[-3000:]}")
-    partial.rename(folder)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def find_java(version: str) -> Path:
-    """The `java` of the newest JDK here that runs this server version. Unavailable."""
-    needed = 17 if version.startswith("5.") else 21
-    homes = {Path(v) for k, v in os.environ.items() if k.startswith("JAVA_HOME") and v}
-    homes |= set(Path("/usr/lib/jvm").glob("*")) | set(Path("/opt").glob("*jdk*"))
-    if on_path := shutil.which("javac"):
-        homes.add(Path(on_path).resolve().parent.parent)
-    found = {home.resolve(): _java_version(home) for home in homes}
-    fitting = sorted((have, home) for home, have in found.items() if have >= needed)
-    if not fitting:
-        raise Unavailable(f"Neo4j {version} needs a JDK of version {needed} or newer, found none")
-    # The LTS line runs on the oldest that fits, the current one on the newest: both ends are tried.
-    _, home = fitting[0] if needed == 17 else fitting[-1]
-    return home / "bin" / "java"
-
-
-def _java_version(home: Path) -> int:
-    """The feature version of a JDK (a JRE cannot compile the launcher); 0 when it is none."""
-    if not (home / "bin" / "javac").exists() or not (home / "release").exists():
-        return 0
-    match = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
-    return int(match[1]) if match else 0
-
-
-def free_port() -> int:
-    """A loopback port that was free a moment ago, below those that systems give to connections: one of them
-    may be taken again before a server has started."""
-    while True:
-        port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT)
-        with socket.socket() as listener, suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
 
 
 class Neo4jServer:
@@ -179,16 +81,14 @@ class Neo4jServer:
 
     def start(self) -> Running:
         """Start and wait until it answers. Unavailable with the end of its log when it does not."""
-        library, java = jars(self.version), find_java(self.version)
         (self.home / "conf").mkdir(parents=True, exist_ok=True)
         (self.home / "conf" / "neo4j.conf").write_text(self._conf())
-        jvm = (*(_LASTING if self.lasting else _SHORT), *_JVM)
-        command = [str(java), *jvm, "-cp", f"{library}/*", str(LAUNCHER / "Launch.java"), str(self.home)]
-        command += ["linked"] if self.linked else []
+        linked = ["linked"] if self.linked else []
+        started = command(self.version, _LASTING if self.lasting else SHORT, str(self.home), *linked)
         stdin = subprocess.PIPE if self.linked else subprocess.DEVNULL
         with (self.home / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=stdin, stdout=log, stderr=log, start_new_session=True
+                started, stdin=stdin, stdout=log, stderr=log, start_new_session=True
             )
         running = Running(self.version, str(self.home), self._process.pid, self.uri, self.password)
         try:
@@ -200,7 +100,7 @@ class Neo4jServer:
         return running
 
     def _conf(self) -> str:
-        conf = _CONF.format(port=self.port, pagecache="512m" if self.lasting else "192m")
+        conf = CONF.format(port=self.port, pagecache="512m" if self.lasting else "192m")
         return conf if self.lasting else conf + _SHORT_CONF
 
     def stop(self, kill: bool = False) -> None:

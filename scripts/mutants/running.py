@@ -20,7 +20,8 @@ from neo4j import Driver, GraphDatabase
 
 from scripts.mutants.anchors import Change
 from scripts.mutants.table import NEO4J
-from scripts.neo4j_server import VERSIONS, Neo4jServer, Running, cache_folder
+from scripts.neo4j_files import VERSIONS, cache_folder
+from scripts.neo4j_server import Neo4jServer, Running
 
 _LEFT_OUT = shutil.ignore_patterns("clients", "node_modules", "__pycache__", ".*")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)

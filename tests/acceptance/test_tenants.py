@@ -32,7 +32,7 @@ RARE = {"DeleteGroup", "DeleteEpisode", "DeleteDocument"}  # so that there is so
 
 
 @pytest.fixture(
-    scope="module", params=[FEW, pytest.param(5_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+    scope="module", params=[FEW, pytest.param(5_000, marks=[pytest.mark.soak, pytest.mark.timeout(900)])]
 )
 def operations(request: pytest.FixtureRequest) -> int:
     """How many there are."""

@@ -58,7 +58,7 @@ async def test_a_follower_ends_with_exactly_the_graph(
     await followed(store_spec, tmp_path, group, changes=80, cuts=8, restarts=1)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 async def test_a_follower_outlives_fifty_cuts_and_two_restarts(
     embedded_spec: StoreSpec, tmp_path: Path, group: str
 ) -> None:

@@ -44,7 +44,7 @@ async def test_scenarios(way: str, embedded_spec: StoreSpec, tmp_path: Path, gro
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["async", pytest.param("blocking", marks=pytest.mark.soak)])
 async def test_long_scenarios(way: str, embedded_spec: StoreSpec, tmp_path: Path, group: str) -> None:
     await passed(driver(*WAYS[way]), LONG, embedded_spec, tmp_path, group)
 

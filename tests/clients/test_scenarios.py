@@ -48,8 +48,15 @@ async def test_scenarios(driver: str, store_spec: StoreSpec, tmp_path: Path, gro
 
 
 @pytest.mark.slow
+async def test_long_scenarios(embedded_spec: StoreSpec, tmp_path: Path, group: str) -> None:
+    await passed(DRIVERS["python"], LONG, embedded_spec, tmp_path, group)
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("driver", DRIVERS)
-async def test_long_scenarios(driver: str, store_spec: StoreSpec, tmp_path: Path, group: str) -> None:
+async def test_long_scenarios_on_each_store(
+    driver: str, store_spec: StoreSpec, tmp_path: Path, group: str
+) -> None:
     await passed(DRIVERS[driver], LONG, store_spec, tmp_path, group)
 
 

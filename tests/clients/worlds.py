@@ -12,7 +12,7 @@ from typing import Any
 
 from kgsvc.access.file import changing, new_token
 from kgsvc.access.scopes import scopes_of
-from scripts.neo4j_server import free_port
+from scripts.neo4j_files import free_port
 from tests.support.certificates import Authority
 from tests.support.service import Service
 

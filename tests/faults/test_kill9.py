@@ -42,7 +42,7 @@ def lives(rng: random.Random, episodes: int, kills: int) -> list[Life]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("episodes", "kills"),
-    [pytest.param(*A_FEW, id="a few"), pytest.param(*MANY, id="fifty", marks=pytest.mark.slow)],
+    [pytest.param(*A_FEW, id="a few"), pytest.param(*MANY, id="fifty", marks=pytest.mark.soak)],
 )
 async def test_kills_lose_and_double_nothing(
     store_spec: StoreSpec,

@@ -24,7 +24,7 @@ AT_MS = 1_717_000_000_000
 READER = {"server.role": "api"}  # it ingests nothing: all it knows it has read in the store
 
 
-@pytest.mark.parametrize("each", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("each", [2, pytest.param(20, marks=pytest.mark.soak)])
 async def test_what_a_receipt_says_is_done_is_found_on_the_other_server(
     store_spec: StoreSpec, group: str, tmp_path: Path, each: int
 ) -> None:

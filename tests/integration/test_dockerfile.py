@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.neo4j_server import free_port
+from scripts.neo4j_files import free_port
 from tests.support.spawning import REPOSITORY
 
 ROOTS = ("/opt/kgsvc", "/src", "/data")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from scripts.neo4j_server import free_port
+from scripts.neo4j_files import free_port
 from tests.support.documents import REPOSITORY, Block, commands, prints, steps, unprinted
 from tests.support.service import Service, environment
 

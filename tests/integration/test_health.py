@@ -13,7 +13,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from kgsvc.observability.endpoint import ALIVE, READY, shown
-from scripts.neo4j_server import free_port
+from scripts.neo4j_files import free_port
 from tests.integration.test_several_processes import all_live
 from tests.support.service import Service
 

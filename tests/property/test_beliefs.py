@@ -232,7 +232,7 @@ class World:
             del self.indexed[uuid]
 
 
-@pytest.mark.parametrize("commits", [120, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("commits", [120, pytest.param(1_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("seed", range(3))
 def test_what_a_read_answered_is_what_is_known_as_of_its_time(seed: int, commits: int) -> None:
     world = World(Random(seed))

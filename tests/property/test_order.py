@@ -172,7 +172,7 @@ def test_replaying_a_batch_changes_nothing(items: list[BatchItem]) -> None:
     assert graph.facts == before
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [100, pytest.param(1_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     "law",
     [

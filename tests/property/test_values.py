@@ -226,7 +226,7 @@ def hold(law: Law, examples: int, number: int) -> None:
     settings(max_examples=examples, deadline=None, database=None)(seed(number)(drawn))()
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [100, pytest.param(1_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_values(law: Law, examples: int) -> None:
     hold(law, examples, 1)

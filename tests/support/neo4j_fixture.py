@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.neo4j_server import VERSIONS, Neo4jServer, Unavailable
+from scripts.neo4j_files import VERSIONS, Unavailable
+from scripts.neo4j_server import Neo4jServer
 
 NEO4J_LABELS = tuple(VERSIONS)
 

@@ -1,4 +1,4 @@
-"""Which tests `make test` runs, by the marker `quick`; `make test-all` runs all. tests/README.md says why."""
+"""Which tests are quick, and which are left to `make soak`. tests/README.md says why."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ LONG = (  # start and kill processes, fill large groups
 
 
 def is_quick(node: str) -> bool:
-    """Whether a test not marked `slow` is, by its node below tests/ (`faults/test_drain.py::test_x`)."""
+    """Whether a test not marked `slow` or `soak` is, by its node below tests/ (`faults/x.py::test_x`)."""
     if any(label in node for label in NEO4J_LABELS):
         return False
     named = [name for name in (*QUICK, *LONG) if node.startswith(name)]
@@ -38,8 +38,16 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     node = item.nodeid.removeprefix("tests/")
     if node.startswith("integration/neo4j") or any(label in node for label in NEO4J_LABELS):
         item.add_marker(pytest.mark.neo4j)
-    elif is_quick(node) and item.get_closest_marker("slow") is None:
+    elif is_quick(node) and not any(map(item.get_closest_marker, ("slow", "soak"))):
         item.add_marker(pytest.mark.quick)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only `make soak` runs."""
+    if "soak" not in config.option.markexpr:
+        left = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

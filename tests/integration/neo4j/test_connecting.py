@@ -10,7 +10,7 @@ from neo4j.time import DateTime
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.domain.model.keys import name_key
 from kgsvc.stores.neo4j import Neo4jStore
-from scripts.neo4j_server import free_port
+from scripts.neo4j_files import free_port
 from tests.integration.neo4j.support import rows
 from tests.support.neo4j_fixture import Address
 from tests.support.samples import NOW, accepted, entity, episode, fact, mention, pair, write

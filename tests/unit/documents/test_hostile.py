@@ -63,7 +63,7 @@ async def test_each_kind_of_bad_file_fails_alone() -> None:
     await all_fail_alone(list(hostile.each_kind(seed=1)))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 async def test_two_hundred_bad_files_fail_alone() -> None:
     await all_fail_alone(list(hostile.many(seed=17, count=200)))
 
