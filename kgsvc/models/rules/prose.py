@@ -77,6 +77,7 @@ class _ProseReader:
         self.passage = _Passage()
         self.slight: list[str] = []
         self.headings: list[str] = []  # of what comes next
+        self.above: list[str] = []  # the headings of a list of people, of which each is kept alone
         self.nameless = ""  # what a text is called that names nothing
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
@@ -121,6 +122,12 @@ class _ProseReader:
         self.scene.sentence += 1
         if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
             return
+        if sentence.startswith(self.cast.listed or ("\n",)):
+            self._flush()
+            self.above = self.headings or self.above
+            self.headings = list(self.above)
+        else:
+            self.above = []
         if foreign(sentence):
             self._foreign(sentence)
         else:
@@ -144,7 +151,8 @@ class _ProseReader:
             self._add(each, f"{self._prefix()}{sentence}")
 
     def _english(self, sentence: str) -> None:
-        line = mark(sentence, self.scene, self.cast.known, self.usage, self.cast.titles)
+        titles = (*self.cast.titles, *self.cast.listed)
+        line = mark(sentence, self.scene, self.cast.known, self.usage, titles)
         asked = sentence.rstrip("\"')” ").endswith("?")
         claims = Claims(line, self.scene)
         clauses = [] if asked else claims.found()
@@ -162,7 +170,7 @@ class _ProseReader:
             self.before = ""
             origin = self.scene.origin()
             names = [draft for draft in line.names if draft is not None and draft is not origin]
-            if _is_vocative(line) and len(names) == 1:
+            if _is_vocative(line) and len(names) == 1 and not self.above:
                 names = []
             dated = line.amounts or any(time.begin_ms is not None for time in line.times)
             content = len(self._content(line.text))

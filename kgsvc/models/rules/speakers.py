@@ -18,6 +18,7 @@ from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.days import MONTHS, WEEKDAYS
 from kgsvc.models.rules.names import find_names
+from kgsvc.models.rules.rolls import people_listed
 from kgsvc.models.rules.scene import Scene
 from kgsvc.models.rules.text import MOST, READ, cleaned, sentences_of, word_set, words_of
 
@@ -131,6 +132,7 @@ class Cast:
     aliases: dict[str, str]
     known: frozenset[str]
     previous: Sequence[Episode] = ()
+    listed: tuple[str, ...] = ()  # people, in lists of them
     titles: tuple[str, ...] = ()
     _found: dict[str, str | None] = field(default_factory=dict)
 
@@ -145,13 +147,14 @@ def cast_of(request: ExtractionRequest) -> Cast:
     """The cast of an episode: it knows people by parts of their full names where only one fits."""
     participants = participants_of(request)
     body = cleaned(request.episode.body[:READ])
-    full = [*participants, *_full_names(body)]
+    listed = tuple(islice(people_listed(body), MOST)) if request.episode.source is Source.DOCUMENT else ()
+    full = [*participants, *_full_names(body), *listed]
     held = {(name[0], name.rsplit(" ", 1)[-1]) for name in full}  # "A. Holm" may be Ann Holm
     others = (name for name in _INITIALLED.findall(body) if (name[0], name.rsplit(" ", 1)[-1]) not in held)
     aliases = {short: name for short, name in short_names([*full, *others]).items() if name in full}
     aliases.update(_nicknames(participants, aliases.keys()))
     known = frozenset(name.lower() for name in full) | aliases.keys()
-    return Cast(participants, aliases, known, request.previous)
+    return Cast(participants, aliases, known, request.previous, listed)
 
 
 def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
