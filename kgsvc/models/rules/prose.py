@@ -22,6 +22,7 @@ from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, unlinked, words_of
 from kgsvc.models.rules.usage import NameUsage, usage_of
 from kgsvc.models.rules.wording import redated, restated
+from kgsvc.models.rules.wrapping import unwrapped
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
@@ -55,6 +56,7 @@ def read_text(
     """Add what `text` says to the scene; its speaker, listener and subject are the scene's. Returns what its
     clauses claim. `before` gives what those of the speaker's last message did, which this one may correct."""
     document = scene.speaker is None
+    text = unwrapped(text)
     text = unlinked(text) if document else text
     end = len(text) if len(text) <= READ else (text.rfind(" ", READ // 2, READ) + 1 or READ)
     paragraphs = list(paragraphs_of(text[:end]))

@@ -1,0 +1,67 @@
+"""Lines that end where they were full, as in mail, plain text and much Markdown: put together again."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from math import inf
+from statistics import median
+
+from kgsvc.models.rules import english as en
+
+_NARROW = 40  # characters: lines are not broken so short
+_LOWER = 0.4  # of the lines that go on, where text is wrapped; other lines are entries or verses
+_OWN = re.compile(  # what begins a line of its own: a bullet, a heading, a cell, a quotation, who speaks
+    r"\s*(?:[-*+•>#|=]|\d{1,3}[.)]\s|[^\W\d_][\w.'’ -]{0,40}:\s|\[?\d{1,4}[-/:.]\d)"
+)
+_CELLS = re.compile(r"\s*\||\t|\S {3,}\S")
+_ENDS = ".!?:;…。！？"
+_OPEN = en.PREPOSITIONS | en.CONJUNCTIONS | en.DETERMINERS | en.AUXILIARIES
+_FENCES = ("```", "~~~")
+
+
+def unwrapped(text: str) -> str:
+    """The text with one line for what was one, code aside, and quoted mail as what it quotes."""
+    lines = map(_unquoted, text.split("\n"))
+    blocks = [list(block) for _, block in groupby(lines, lambda line: bool(line.strip()))]
+    width = _width(blocks)
+    made: list[str] = []
+    fenced = False
+    for block in blocks:
+        fences = sum(line.lstrip().startswith(_FENCES) for line in block)
+        made += block if fenced or fences else _joined(block, width)
+        fenced ^= fences % 2 == 1
+    return "\n".join(made)
+
+
+def _unquoted(line: str) -> str:
+    return line.lstrip("> \t") if line.startswith(">") else line
+
+
+def _width(blocks: Sequence[Sequence[str]]) -> float:
+    """What half of the lines reach that others follow; infinite unless many of these begin in the midst of
+    sentences: then lines end for other reasons."""
+    pairs = [pair for block in blocks for pair in pairwise(block) if pair[1].strip() and not _OWN.match(pair[1])]
+    if sum(line.strip()[0].islower() for _, line in pairs) <= _LOWER * len(pairs):
+        return inf
+    return max(_NARROW, median(len(before.rstrip()) for before, _ in pairs))
+
+
+def _joined(block: Sequence[str], width: float) -> Iterator[str]:
+    whole = block[0]
+    for before, line in pairwise(block):
+        if _goes_on(before.rstrip(), line.strip(), width):
+            whole = f"{whole.rstrip()} {line.strip()}"
+        else:
+            yield whole
+            whole = line
+    yield whole
+
+
+def _goes_on(before: str, line: str, width: float) -> bool:
+    """Whether the line goes on with the one before: its first word had no room there, or that one is not at
+    its end."""
+    if not before or not line or _OWN.match(line) or _CELLS.search(before) or before.lstrip()[0] in "#=":
+        return False
+    last, first = before.split()[-1].lower(), line.split(maxsplit=1)[0]
+    inside = width < inf and line[0].islower() and before[-1] not in _ENDS
+    return inside or len(before) + 1 + len(first) > width or last in _OPEN
