@@ -17,6 +17,7 @@ from kgsvc.models.rules.claims import Claims, FoundClause
 from kgsvc.models.rules.marking import MarkedLine, is_mark, mark
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
+from kgsvc.models.rules.sections import Sections
 from kgsvc.models.rules.speakers import Cast
 from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, unlinked, words_of
@@ -80,16 +81,22 @@ class _ProseReader:
         self.slight: list[str] = []
         self.headings: list[str] = []  # of what comes next
         self.above: list[str] = []  # the headings of a list of people, of which each is kept alone
+        self.sections = Sections()
         self.nameless = ""  # what a text is called that names nothing
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
 
     def read(self, paragraphs: Iterable[Paragraph]) -> None:
         """Read the paragraphs in order; none is kept together with the one before, but for headings and what
-        announces a block of code."""
+        announces others."""
+        if self.scene.speaker is None:
+            title = self.scene.source or (self.scene.subject.name if self.scene.subject else "")
+            for level, part in enumerate(title.split(" › "), 1):
+                self.sections.enter(level, part)
         for paragraph in paragraphs:
             if paragraph.heading:
                 self._flush()
+                self.sections.enter(paragraph.heading, " ".join(paragraph.sentences))
                 self.headings = [*self.headings, *paragraph.sentences][-_HEADINGS:]
             elif paragraph.code:
                 self._code(paragraph.sentences[0])
@@ -101,7 +108,8 @@ class _ProseReader:
             self._state(_Passage(self.slight[:20], substance=_SUBSTANCE, asked=False))
 
     def _paragraph(self, sentences: Iterable[str]) -> None:
-        if self.passage.substance >= _SUBSTANCE and self.passage.length >= self.least:
+        announced = self.passage.sentences and self.passage.sentences[-1].endswith(":")
+        if self.passage.substance >= _SUBSTANCE and self.passage.length >= self.least and not announced:
             self._flush()
         for sentence in sentences:
             self._sentence(sentence)
@@ -171,7 +179,8 @@ class _ProseReader:
                 self._meant()
             self.before = ""
             origin = self.scene.origin()
-            names = [draft for draft in line.names if draft is not None and draft is not origin]
+            names = [*self._told_by(sentence), *(draft for draft in line.names if draft is not None)]
+            names = [draft for draft in names if draft is not origin]
             if _is_vocative(line) and len(names) == 1 and not self.above:
                 names = []
             dated = line.amounts or any(time.begin_ms is not None for time in line.times)
@@ -184,6 +193,13 @@ class _ProseReader:
         for drafted, words in redated(line, self.scene, lambda: self.told or self.said_before()):
             self._add(drafted, words)
             self.scene.replies_to = ""  # the claim tells what is corrected
+
+    def _told_by(self, sentence: str) -> list[NodeDraft]:
+        """Who of a list of people says this: "Ann: the wheel is mended"."""
+        name, colon, _words = sentence.partition(": ")
+        full = self.cast.aliases.get(name.lower(), name) if colon else ""
+        draft = self.scene.node(full, "Person") if full in self.cast.listed else None
+        return [] if draft is None else [draft]
 
     def _says_more(self, line: MarkedLine, each: FoundClause) -> bool:
         """Whether words stand behind an end, which would hang on a closed fact alone."""
@@ -236,7 +252,8 @@ class _ProseReader:
         full = passage.length + len(sentence) > max(_PASSAGE, self.least)
         about = self.scene.subject is not None and substance and passage.substance
         apart = about or (names and passage.names and self.scene.speaker is None)
-        begins = apart and passage.length >= self.least
+        announced = bool(passage.sentences) and passage.sentences[-1].endswith(":")
+        begins = apart and passage.length >= self.least and not announced
         if passage.sentences and (
             full or begins or (passage.asked != asked and passage.substance and substance)
         ):
@@ -280,6 +297,7 @@ class _ProseReader:
         scene.replies_to = ""
         if scene.speaker is None and prefix.removesuffix(": ").lower() in words.lower():
             prefix = ""
+        day = self.sections.day(scene.reference_ms)
         room = scene.limits.fact - len(prefix)
         for start in range(0, len(words), room):
             edge = ExtractedEdge(
@@ -287,7 +305,7 @@ class _ProseReader:
                 f"{prefix}{words[start : start + room]}",
                 source.ref,
                 target.ref,
-                passage.when,
+                passage.when if passage.when is not None else day,
                 kind=FactKind.EVENT,
                 weight=_WEIGHTS[name],
             )

@@ -82,11 +82,11 @@ _HEADING = re.compile(r"#{1,6}\s")
 
 
 class Paragraph(NamedTuple):
-    """Sentences that stand together. A block of code is one of them; headings get a colon, since they are
-    kept with what stands behind them."""
+    """Sentences that stand together. A block of code is one of them; headings, of level 1 and deeper, get a
+    colon, since they are kept with what stands behind them."""
 
     sentences: list[str]
-    heading: bool = False
+    heading: int = 0
     code: bool = False
 
 
@@ -107,7 +107,7 @@ def paragraphs_of(text: str) -> Iterator[Paragraph]:
         if code is not None and not fence:
             code += [f"`{bare}`"] if bare else []
             continue
-        heading = _HEADING.match(line) is not None
+        heading = _HEADING.match(line)
         if said and (fence or heading or not bare):
             yield Paragraph(sentences_of("\n".join(said)))
             said = []
@@ -116,7 +116,7 @@ def paragraphs_of(text: str) -> Iterator[Paragraph]:
                 yield Paragraph([" ".join(code)], code=True)
             code = [] if code is None else None
         elif heading:
-            yield Paragraph(sentences_of(_titled(line)), heading=True)
+            yield Paragraph(sentences_of(_titled(line)), heading=len(heading[0]) - 1)
         elif bare and not ("--" in bare and _DRAWN.issuperset(bare)):
             said.append(line)
     if code:

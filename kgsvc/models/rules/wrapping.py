@@ -40,7 +40,9 @@ def _unquoted(line: str) -> str:
 def _width(blocks: Sequence[Sequence[str]]) -> float:
     """What half of the lines reach that others follow; infinite unless many of these begin in the midst of
     sentences: then lines end for other reasons."""
-    pairs = [pair for block in blocks for pair in pairwise(block) if pair[1].strip() and not _OWN.match(pair[1])]
+    pairs = [
+        pair for block in blocks for pair in pairwise(block) if pair[1].strip() and not _OWN.match(pair[1])
+    ]
     if sum(line.strip()[0].islower() for _, line in pairs) <= _LOWER * len(pairs):
         return inf
     return max(_NARROW, median(len(before.rstrip()) for before, _ in pairs))
@@ -62,6 +64,6 @@ def _goes_on(before: str, line: str, width: float) -> bool:
     its end."""
     if not before or not line or _OWN.match(line) or _CELLS.search(before) or before.lstrip()[0] in "#=":
         return False
-    last, first = before.split()[-1].lower(), line.split(maxsplit=1)[0]
+    last, first = before.rsplit(maxsplit=1)[-1].lower(), line.split(maxsplit=1)[0]
     inside = width < inf and line[0].islower() and before[-1] not in _ENDS
     return inside or len(before) + 1 + len(first) > width or last in _OPEN

@@ -13,13 +13,13 @@ WRAPPED = """\
   moved to Sweden.
 """
 WHOLE = """\
-* Ida Holm repaired the wheel of the old mill in the spring, and since then she lives in Vienna. It was a cold day, and \
-nobody had expected her to come.
+* Ida Holm repaired the wheel of the old mill in the spring, and since then she lives in Vienna. It was a \
+cold day, and nobody had expected her to come.
 * The owner, whom the village had known for more than forty years, paid her in silver and moved to Sweden.
 """
 VERSES = "Roses are red\nViolets are blue\nSugar is sweet\nAnd so are you\n"
 LINES = "Ann Holm works at Globex as an engineer in Oslo\nOle Dahl works at Acme as a plumber in London\n"
-TALK = "Ann: I will come tomorrow, if the road is free, and\nBen: Good, then we shall wait for you with the meal\n"
+TALK = "Ann: I will come tomorrow, if the road is free, and\nBen: Good, then we shall wait for you\n"
 TABLE = "| Mill | the owner and\n| Farm | the family\n"
 CODE = "```\nif the mill is\nopen: go in\n```\n"
 
