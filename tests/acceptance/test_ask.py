@@ -1,4 +1,4 @@
-"""Ask (spec 001): answers from the context alone, which cite what exists, on every store."""
+"""Ask: answers from the context alone, which cite what exists, on every store."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""BuildCommunities, GetCommunityBuild, ListCommunities over real gRPC (spec 002 "Community Detection")."""
+"""BuildCommunities, GetCommunityBuild, ListCommunities over real gRPC."""
 
 from itertools import combinations
 

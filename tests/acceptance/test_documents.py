@@ -1,4 +1,4 @@
-"""Documents (spec 001): chunks, revisions, what they withdraw, and what deleting one removes."""
+"""Documents: chunks, revisions, what they withdraw, and what deleting one removes."""
 
 import asyncio
 import re

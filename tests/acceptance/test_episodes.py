@@ -1,4 +1,4 @@
-"""GetEpisodes (spec 004 §4.3.3; where it is silent, docs/contract.md)."""
+"""GetEpisodes (docs/contract.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every field of spec 000 can be read back: tests/README.md names the call and the field for each."""
+"""Every field of the specification can be read back: tests/README.md names the call and the field for each."""
 
 import yaml
 from google.protobuf.message import Message

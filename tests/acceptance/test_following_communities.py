@@ -1,4 +1,4 @@
-"""With communities.follow, entities new to a group join the community of their neighbours (spec 003)."""
+"""With communities.follow, entities new to a group join the community of their neighbours."""
 
 import asyncio
 from itertools import combinations

@@ -60,7 +60,7 @@ async def test_an_address_beside_another_is_put_behind_it(client: Client, group:
     await client.add_episodes(group, [told(URL, about)])
     (found,) = await client.get_episodes(group)
     assert found.source_description == f"{about}, source_url: {URL}"
-    assert found.source_url == "https://other.example"  # spec 000 reads the first
+    assert found.source_url == "https://other.example"  # of two, the first is read
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Provenance (spec 001): each field of what SearchGraph, GetMemory and Ask say of where results come from."""
+"""Provenance: each field of what SearchGraph, GetMemory and Ask say of where results come from."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Following what was accepted: GetReceipt and WatchReceipt (docs/contract.md; spec 004 §5, §11)."""
+"""Following what was accepted: GetReceipt and WatchReceipt (docs/contract.md)."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""GetRelation: the merge rules for edges of spec 001, as a view of the facts between two entities."""
+"""GetRelation: the merge rules of edges, as a view of the facts between two entities."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chunks of documents as a scope of SearchGraph (spec 001), found by words and by meaning."""
+"""Chunks of documents as a scope of SearchGraph, found by words and by meaning."""
 
 from kgsvc.documents.passages import passages
 from kgsvc.v1 import retrieval_pb2 as ret

@@ -7,9 +7,9 @@ from pathlib import Path
 from tests.support.which_stores import EVERY, NEO4J, NEWEST, ONCE, SUITES
 
 HERE = Path(__file__).parent
-# Bullets of spec 004 §15 (ingestion 2, retrieval 3, maintenance 2, errors 3) and §16.
+# Acceptance criteria of the specification, §15 (ingestion 2, retrieval 3, maintenance 2, errors 3) and §16.
 BULLETS = [*(f"15.{n}" for n in range(1, 11)), *(f"16.{n}" for n in range(1, 7))]
-BULLETS += [f"000.{n}" for n in range(1, 8)]  # rules of spec 000
+BULLETS += [f"000.{n}" for n in range(1, 8)]  # rules beyond it
 _ROW = re.compile(r"\| ((?:1[56]|000)\.\d+) \| [^|]+ \| ([^|]+) \|")
 _TEST = re.compile(r"`(test_\w+\.py::test_\w+)`")
 _SUITES = re.compile(r"^\| (`[^|]+) \| ([\w ]+) \| [^|]+ \|$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The three turns of spec 003 §1.1, over gRPC: its final counts, with a third of its model calls."""
+"""Three turns of a conversation, over gRPC: the final counts asked for, with a third of its model calls."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,7 +73,7 @@ SCRIPT = plays
 
 
 def assert_final(dump: GroupDump) -> None:
-    """The final counts and facts of spec 003."""
+    """The final counts and facts."""
     assert_sound(dump)
     assert [e.uuid for e in dump.episodes] == ["ep1", "ep2", "ep3"]
     assert {e.name for e in dump.entities} == {"Alice Chen", "TechCorp", "Project Phoenix"}

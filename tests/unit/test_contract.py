@@ -1,4 +1,4 @@
-"""The contract keeps the shapes of spec 004: one envelope, its operations, its field names."""
+"""The contract keeps the shapes of the specification: one envelope, its operations, its field names."""
 
 import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
@@ -69,7 +69,7 @@ def missing(message: Descriptor, wanted: str) -> list[str]:
 
 
 def unasked(message: Descriptor, wanted: str) -> list[FieldDescriptor]:
-    """Fields that spec 004 does not have."""
+    """Fields that the specification does not have."""
     known = wanted.replace("?", "").split()
     return [field for field in message.fields if field.name not in known]
 

@@ -1,4 +1,4 @@
-"""Servers of an earlier version that write to the same database while others are replaced."""
+"""Older servers that write to the same database while others are replaced."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""AddEntityNode (spec 004 §4.2.3, §9; docs/contract.md)."""
+"""AddEntityNode (docs/contract.md)."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deletes and look-ups by bare uuid (spec 004 §4.3.2, §4.4; docs/contract.md)."""
+"""Deletes and look-ups by bare uuid (docs/contract.md)."""
 
 import pytest
 

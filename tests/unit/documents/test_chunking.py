@@ -1,4 +1,4 @@
-"""Documents are cut by tokens, where a reader would pause or exactly by step (spec 001, step 1)."""
+"""Documents are cut by tokens, where a reader would pause or exactly by step."""
 
 import time
 import tracemalloc

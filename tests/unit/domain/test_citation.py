@@ -1,4 +1,4 @@
-"""Addresses inside descriptions: in and out as spec 000 has it."""
+"""Addresses inside descriptions: in and out as they were given."""
 
 import pytest
 

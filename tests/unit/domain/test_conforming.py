@@ -1,4 +1,4 @@
-"""What an ontology makes of an extraction (spec 000, entity types)."""
+"""What an ontology makes of an extraction."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Each rule of spec 000's section on entity types that needs no service."""
+"""Each rule of the specification's section on entity types that needs no service."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names that are spellings of one another (spec 002, node deduplication without a model)."""
+"""Names that are spellings of one another."""
 
 from __future__ import annotations
 

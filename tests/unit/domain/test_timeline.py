@@ -1,4 +1,4 @@
-"""Intervals and contradictions (docs/design/time.md, spec 004 §6, spec 002 "Edge Invalidation")."""
+"""Intervals and contradictions (docs/design/time.md)."""
 
 import itertools
 from dataclasses import replace

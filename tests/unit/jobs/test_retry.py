@@ -1,4 +1,4 @@
-"""Backoff, parking, lapsed leases (spec 004 §5, §11; docs/ingestion.md)."""
+"""Backoff, parking, lapsed leases (docs/ingestion.md)."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Metrics by the names of spec 004 §14, as a scraper sees them."""
+"""Metrics by the names that the specification gives them, as a scraper sees them."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Ontologies in YAML (spec 000): the shape that is read, and what is refused, by line and field."""
+"""Ontologies in YAML: the shape that is read, and what is refused, by line and field."""
 
 import re
 from pathlib import Path

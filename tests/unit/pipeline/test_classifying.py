@@ -1,4 +1,4 @@
-"""Facts that are asked about may turn out to be of a fact type of the ontology (spec 002)."""
+"""Facts that are asked about may turn out to be of a fact type of the ontology."""
 
 from dataclasses import replace
 

@@ -22,7 +22,7 @@ _FIELDS = re.compile(
     r"^\| `(\w+)` \| (\w+) \| `(\w+)` \| ([^|]+) \| `(\w+\.py)::(test_\w+)` \|$", re.MULTILINE
 )
 _FIELD = re.compile(r"`(\w+)(?::(\w+))?`")  # its name, and that in the contract if it is another
-# The fields of spec 000 outside of search, and those of what else is in the graph.
+# The fields of the specification outside of search, and those of what else is in the graph.
 FIELDS = {
     "Episode": "uuid name content source source_description source_url group_id created_at reference_time"
     " entity_edges",

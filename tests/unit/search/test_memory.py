@@ -1,4 +1,4 @@
-"""GetMemory is Engine on the composed query (spec 004 §4.3.4, Appendix A)."""
+"""GetMemory is Engine on the composed query."""
 
 import pytest
 

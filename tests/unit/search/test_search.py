@@ -1,4 +1,4 @@
-"""SearchFacts from outside: modalities, order, filters, groups, languages (spec 004 §10, §15)."""
+"""SearchFacts from outside: modalities, order, filters, groups, languages."""
 
 from collections.abc import Collection
 from dataclasses import replace
