@@ -8,7 +8,7 @@ from statistics import median
 
 from kgsvc.models.rules import english as en
 
-_NARROW = 40  # characters: lines are not broken so short
+_NARROW, _FULL = 40, 60  # characters: lines are not broken so short; so long, they often are
 _LOWER = 0.4  # of the lines that go on, where text is wrapped; other lines are entries or verses
 _OWN = re.compile(  # what begins a line of its own: a bullet, a heading, a cell, a quotation, who speaks
     r"\s*(?:[-*+•>#|=]|\d{1,3}[.)]\s|[^\W\d_][\w.'’ -]{0,40}:\s|\[?\d{1,4}[-/:.]\d)"
@@ -65,5 +65,5 @@ def _goes_on(before: str, line: str, width: float) -> bool:
     if not before or not line or _OWN.match(line) or _CELLS.search(before) or before.lstrip()[0] in "#=":
         return False
     last, first = before.rsplit(maxsplit=1)[-1].lower(), line.split(maxsplit=1)[0]
-    inside = width < inf and line[0].islower() and before[-1] not in _ENDS
+    inside = line[0].islower() and before[-1] not in _ENDS and (width < inf or len(before) >= _FULL)
     return inside or len(before) + 1 + len(first) > width or last in _OPEN

@@ -34,6 +34,11 @@ def test_other_lines_stay(text: str) -> None:
     assert unwrapped(text) == text
 
 
+def test_one_full_line_is_enough_where_the_next_begins_in_the_midst_of_a_sentence() -> None:
+    text = "The owner of the mill will come in spring to see the wheel. If\nso, we shall wait.\n\nAnn Holm\nOslo\n"
+    assert unwrapped(text).startswith(text.replace("If\n", "If "))
+
+
 def test_quoted_mail_is_what_it_quotes() -> None:
     quoted = "\n".join(f"> {line}" for line in WRAPPED.splitlines())
     assert unwrapped(quoted) == WHOLE.strip()
