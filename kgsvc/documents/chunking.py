@@ -20,7 +20,8 @@ from kgsvc.domain.limits import FROM_ZERO, Range
 
 # What a window may end behind, the best first.
 _PARAGRAPH = re.compile(r"\n(?:[ \t\r\f]*\n)+")
-SENTENCE = re.compile(r"""[.!?]["'”’)\]]*\s+|[。．！？…][」』）”’]*|\n""")
+# A line that the next one goes on with in the midst of a sentence is no end: it was only full.
+_SENTENCE = re.compile(r"""[.!?]["'”’)\]]*\s+|[。．！？…][」』）”’]*|\n(?![ \t]*[a-zà-ÿ])""")
 _WORD = re.compile(r"\s+|[、，]")
 # So many headings in a row stay with what follows them.
 _HEADINGS = 4
@@ -211,7 +212,7 @@ class Cutter:
         if start == 0:
             return start
         text = self._window.text(start, start + (own - start) // 2)
-        for pattern in (SENTENCE, _WORD):
+        for pattern in (_SENTENCE, _WORD):
             if found := pattern.search(text):
                 return start + found.end()
         return min(self._window.whole(start, +1), own)
@@ -234,7 +235,7 @@ class Cutter:
     def _pause(self, low: int, limit: int) -> int:
         """The last good place to stop behind `low`, up to `limit`."""
         text = self._window.text(low, limit)
-        for pattern in (_PARAGRAPH, SENTENCE, _WORD):
+        for pattern in (_PARAGRAPH, _SENTENCE, _WORD):
             ends = [found.end() for found in pattern.finditer(text)]
             if ends and (end := self._window.whole(low + ends[-1])) > low:
                 return end

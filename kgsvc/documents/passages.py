@@ -3,13 +3,11 @@ lose the meaning of what is longer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
-from kgsvc.documents.chunking import SENTENCE
-
 PASSAGE_BYTES = 800  # of UTF-8: some 200 tokens in any script
-
-
+_PAUSE = re.compile(r"""[.!?]["'”’)\]]*\s+|[。．！？…][」』）”’]*|\n""")
 _STANDS = 0.8  # share of a text that a fact must be as long as to stand for it
 
 
@@ -40,7 +38,7 @@ def passages(text: str) -> list[str]:
 
 def _sentences(text: str) -> Iterator[str]:
     start = 0
-    for pause in SENTENCE.finditer(text):
+    for pause in _PAUSE.finditer(text):
         yield text[start : pause.end()]
         start = pause.end()
     yield text[start:]

@@ -89,6 +89,14 @@ def test_near_windows_end_with_a_paragraph_or_a_sentence(text: str) -> None:
     assert all(each.tokens >= 60 for each in chunks[:-1])
 
 
+def test_a_full_line_that_goes_on_is_no_end() -> None:
+    wrapped = "The mill had stood for years. It was\nsold in spring, and nobody knew why the\nowner had left it. " * 9
+    chunks = split(wrapped, Chunking(100, 60))
+    assert_covers(chunks, wrapped)
+    assert all(each.content.rstrip().endswith("left it.") or "years." in each.content[-8:] for each in chunks)
+    assert all(each.content.startswith(("The mill", "It was")) for each in chunks)
+
+
 def test_a_paragraph_is_better_than_a_sentence_and_a_sentence_better_than_a_word() -> None:
     assert own(split(" word" * 32 + ".\n\n" + "One. two three " * 9, NEAR)[0]).endswith(".\n\n")
     assert own(split(" word" * 32 + ". " + "two three " * 9, NEAR)[0]).endswith(". ")
