@@ -1,4 +1,4 @@
-"""Every field of the specification can be read back: tests/README.md names the call and the field for each."""
+"""Every field of the specification can be read back: tests/README.md names the calls."""
 
 import yaml
 from google.protobuf.message import Message

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kgsvc.domain.model.extraction import ExtractedEdge
 from kgsvc.domain.model.graph import FactKind, Polarity
+from kgsvc.domain.wrapping import unwrapped
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.claims import Claims, FoundClause
@@ -23,7 +24,6 @@ from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, unlinked, words_of
 from kgsvc.models.rules.usage import NameUsage, usage_of
 from kgsvc.models.rules.wording import redated, restated
-from kgsvc.models.rules.wrapping import unwrapped
 
 SAID, ASKED, MENTIONED = "SAID", "ASKED", "MENTIONED"
 BESIDE = "MENTIONED_WITH"  # in a text of which nobody knows who wrote it, by the thing that it is about
@@ -90,9 +90,9 @@ class _ProseReader:
         """Read the paragraphs in order; none is kept together with the one before, but for headings and what
         announces others."""
         if self.scene.speaker is None:
-            title = self.scene.source or (self.scene.subject.name if self.scene.subject else "")
-            for level, part in enumerate(title.split(" › "), 1):
-                self.sections.enter(level, part)
+            subject = [self.scene.subject.name] if self.scene.subject else []
+            for level, title in enumerate(self.scene.headings or subject, 1):
+                self.sections.enter(level, title)
         for paragraph in paragraphs:
             if paragraph.heading:
                 self._flush()

@@ -80,6 +80,7 @@ class Scene:
         self.addressed: NodeDraft | None = None  # who spoke before
         self.subject: NodeDraft | None = None  # what a text is about: its title
         self.source = ""  # where a text without title and speaker is from
+        self.headings: list[str] = []  # above it, in the document that it is a chunk of
         self.replies_to = ""  # what a message answers or corrects
         self.sentence = 0
         self.earlier: Callable[[str], str | None] = lambda kind: None  # names of earlier episodes by type

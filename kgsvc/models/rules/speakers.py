@@ -170,6 +170,7 @@ def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     scene.listener = scene.addressed if len(others) == 1 else None
     titles = (episode.name or episode.source_description or "").strip().split(" › ")
     scene.source = " › ".join(takewhile(lambda title: not _LISTING.search(title), titles)) or titles[0]
+    scene.headings = [*filter(None, (episode.source_description or episode.name or "").split(" › "))]
     scene.replies_to = _replied(cast, turn, episode)
     return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import Episode, RoleType, Source
 from kgsvc.domain.text import idf, tokens
+from kgsvc.domain.wrapping import unwrapped
 from kgsvc.search.query import Term
 
 WHOLE_CHARS = 500  # an episode up to this size is told whole or not at all
 PASSAGE_CHARS = 250  # about, where lines are longer
 SHORT_CHARS = 120  # lines are put together up to this size
+_TITLE_CHARS = 500  # in which the first chunk of a document names it
 _EARLY = 2  # how slowly episodes count less by rank, the first ones least
 _NEXT_TO = 0.4  # of a passage's score that the ones before and behind it get: answers repeat few words,
 _ANSWERS = 1.0  # least of all those behind a question
@@ -33,7 +35,7 @@ class SpokenEpisode:
     """An episode taken apart, as it was said but for line breaks, which are spaces."""
 
     episode: Episode
-    speaker: str  # in front of the first passage; "": nobody
+    speaker: str  # in front of the first passage, of a chunk its document; "": nobody
     passages: tuple[str, ...]
 
     def text(self, which: Sequence[int]) -> str:
@@ -63,6 +65,8 @@ def taken_apart(episode: Episode) -> SpokenEpisode:
         role = f"{episode.role or ''}({episode.role_type.value}):"
         if body.startswith(role):
             speaker, body = _speaker(episode), body[len(role) :]
+    elif episode.source is Source.DOCUMENT and episode.name and episode.name not in body[:_TITLE_CHARS]:
+        speaker = f"{episode.name}:"
     whole = len(body) <= WHOLE_CHARS
     return SpokenEpisode(episode, _line(speaker), (_line(body),) if whole else tuple(_passages(body)))
 
@@ -107,7 +111,7 @@ def _passages(body: str) -> list[str]:
     """Lines, short ones together; of long ones some sentences each; of long sentences pieces."""
     found: list[str] = []
     room = 0  # in the last one
-    for line in body.splitlines():
+    for line in unwrapped(body).splitlines():
         room = min(room, SHORT_CHARS - len(found[-1])) if found else 0
         for part in (piece for sentence in _SENTENCES.split(line) for piece in _pieces(_line(sentence))):
             if len(part) < room:

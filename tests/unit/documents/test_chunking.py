@@ -90,7 +90,10 @@ def test_near_windows_end_with_a_paragraph_or_a_sentence(text: str) -> None:
 
 
 def test_a_full_line_that_goes_on_is_no_end() -> None:
-    wrapped = "The mill had stood for years. It was\nsold in spring, and nobody knew why the\nowner had left it. " * 9
+    wrapped = (
+        "The mill had stood for years. It was\nsold in spring, and nobody knew why the\nowner had left it. "
+        * 9
+    )
     chunks = split(wrapped, Chunking(100, 60))
     assert_covers(chunks, wrapped)
     assert all(each.content.rstrip().endswith("left it.") or "years." in each.content[-8:] for each in chunks)

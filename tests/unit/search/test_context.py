@@ -1,5 +1,6 @@
 """The text that is put before a language model: its lines, its bounds, its order."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,6 +94,24 @@ def test_an_episode_is_taken_apart_without_loss(text: str, length: int) -> None:
     assert "".join("".join(told.passages).split()) == "".join(body.split())
     assert len(told.passages) == 1 or max(map(len, told.passages)) <= 2 * PASSAGE_CHARS
     assert length > WHOLE_CHARS or len(told.passages) == 1
+
+
+def test_a_chunk_names_its_document_where_its_words_do_not() -> None:
+    first = replace(
+        episode("# Mill meeting\n\nThe wheel turns."), source=Source.DOCUMENT, name="Mill meeting"
+    )
+    later = replace(first, uuid="later", body="The wheel was mended.", reference_ms=first.reference_ms + 1)
+    told = lines(Material(episodes=[first, later]), ANY)
+    assert told[2:] == ["- # Mill meeting The wheel turns.", "- Mill meeting: The wheel was mended."]
+
+
+def test_lines_that_were_full_are_not_taken_apart() -> None:
+    filler = (
+        "Nobody said a word about it for the whole of that long winter in\nthe valley behind the hill. " * 9
+    )
+    body = f"{filler}\nThe owner, whom all had known for years, sold the mill to Globex\nof Oslo. {filler}"
+    (line,) = lines(Material(episodes=[episode(body)], terms=parse("Who bought the mill?")), 250)[2:]
+    assert "sold the mill to Globex of Oslo." in line
 
 
 # -- facts -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgsvc.models.rules.wrapping import unwrapped
+from kgsvc.domain.wrapping import unwrapped
 from tests.unit.models_rules.support import read, text_episode
 
 WRAPPED = """\
@@ -35,7 +35,7 @@ def test_other_lines_stay(text: str) -> None:
 
 
 def test_one_full_line_is_enough_where_the_next_begins_in_the_midst_of_a_sentence() -> None:
-    text = "The owner of the mill will come in spring to see the wheel. If\nso, we shall wait.\n\nAnn Holm\nOslo\n"
+    text = "The owner of the mill will come in spring to see it turn. If\nso, we wait.\n\nAnn Holm\nOslo\n"
     assert unwrapped(text).startswith(text.replace("If\n", "If "))
 
 

@@ -6,8 +6,6 @@ from itertools import groupby, pairwise
 from math import inf
 from statistics import median
 
-from kgsvc.models.rules import english as en
-
 _NARROW, _FULL = 40, 60  # characters: lines are not broken so short; so long, they often are
 _LOWER = 0.4  # of the lines that go on, where text is wrapped; other lines are entries or verses
 _OWN = re.compile(  # what begins a line of its own: a bullet, a heading, a cell, a quotation, who speaks
@@ -15,7 +13,12 @@ _OWN = re.compile(  # what begins a line of its own: a bullet, a heading, a cell
 )
 _CELLS = re.compile(r"\s*\||\t|\S {3,}\S")
 _ENDS = ".!?:;…。！？"
-_OPEN = en.PREPOSITIONS | en.CONJUNCTIONS | en.DETERMINERS | en.AUXILIARIES
+_OPEN_WORDS = (  # what no line ends with that is whole
+    "a an the my your his her its our their this these those of to in on at by for from with into onto over"
+    " under as than and or but nor is are was were be been has have had do does did will would can could may"
+    " might must shall should"
+)
+_OPEN = frozenset(_OPEN_WORDS.split())
 _FENCES = ("```", "~~~")
 
 
