@@ -19,7 +19,6 @@ from kgsvc.search.query import Term
 WHOLE_CHARS = 500  # an episode up to this size is told whole or not at all
 PASSAGE_CHARS = 250  # about, where lines are longer
 SHORT_CHARS = 120  # lines are put together up to this size
-_TITLE_CHARS = 500  # in which the first chunk of a document names it
 _EARLY = 2  # how slowly episodes count less by rank, the first ones least
 _NEXT_TO = 0.4  # of a passage's score that the ones before and behind it get: answers repeat few words,
 _ANSWERS = 1.0  # least of all those behind a question
@@ -35,12 +34,16 @@ class SpokenEpisode:
     """An episode taken apart, as it was said but for line breaks, which are spaces."""
 
     episode: Episode
-    speaker: str  # in front of the first passage, of a chunk its document; "": nobody
+    speaker: str  # in front of the first passage; "": nobody
     passages: tuple[str, ...]
+    title: str = ""  # of the document that it is a chunk of
 
     def text(self, which: Sequence[int]) -> str:
-        """The speaker and the passages named, ascending; `…` where some are left out."""
+        """The speaker, or the title unless the first passage has it, and the passages named, ascending; `…` where
+        some are left out."""
         parts = [self.speaker] if self.speaker else []
+        if self.title and which and self.title not in self.passages[which[0]]:
+            parts.append(f"{self.title}:")
         for at, place in enumerate(which):
             if place != (which[at - 1] + 1 if at else 0):
                 parts.append("…")
@@ -65,10 +68,9 @@ def taken_apart(episode: Episode) -> SpokenEpisode:
         role = f"{episode.role or ''}({episode.role_type.value}):"
         if body.startswith(role):
             speaker, body = _speaker(episode), body[len(role) :]
-    elif episode.source is Source.DOCUMENT and episode.name and episode.name not in body[:_TITLE_CHARS]:
-        speaker = f"{episode.name}:"
+    title = _line(episode.name or "") if episode.source is Source.DOCUMENT else ""
     whole = len(body) <= WHOLE_CHARS
-    return SpokenEpisode(episode, _line(speaker), (_line(body),) if whole else tuple(_passages(body)))
+    return SpokenEpisode(episode, _line(speaker), (_line(body),) if whole else tuple(_passages(body)), title)
 
 
 def _speaker(episode: Episode) -> str:
