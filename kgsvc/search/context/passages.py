@@ -39,8 +39,8 @@ class SpokenEpisode:
     title: str = ""  # of the document that it is a chunk of
 
     def text(self, which: Sequence[int]) -> str:
-        """The speaker, or the title unless the first passage has it, and the passages named, ascending; `…` where
-        some are left out."""
+        """The speaker, or the title unless the first passage has it, and the passages named, ascending; `…`
+        where some are left out."""
         parts = [self.speaker] if self.speaker else []
         if self.title and which and self.title not in self.passages[which[0]]:
             parts.append(f"{self.title}:")
