@@ -21,7 +21,7 @@ from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.sections import Sections
 from kgsvc.models.rules.speakers import Cast
 from kgsvc.models.rules.tenses import nearer
-from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, unlinked, words_of
+from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, titled, unlinked, words_of
 from kgsvc.models.rules.usage import NameUsage, usage_of
 from kgsvc.models.rules.wording import redated, restated
 
@@ -93,6 +93,7 @@ class _ProseReader:
             subject = [self.scene.subject.name] if self.scene.subject else []
             for level, title in enumerate(self.scene.headings or subject, 1):
                 self.sections.enter(level, title)
+            self.headings = [titled(title) for title in self.scene.headings[1:]][-_HEADINGS:]
         for paragraph in paragraphs:
             if paragraph.heading:
                 self._flush()

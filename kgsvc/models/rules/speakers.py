@@ -10,11 +10,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
+from itertools import islice
 
 from kgsvc.domain.facts.amendments import quoted_question, quoted_words
 from kgsvc.domain.model.extraction import ExtractionRequest
-from kgsvc.domain.model.graph import Episode, RoleType, Source
+from kgsvc.domain.model.graph import Episode, RoleType, Source, without_source_url
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.days import MONTHS, WEEKDAYS
 from kgsvc.models.rules.names import find_names
@@ -30,7 +30,6 @@ _STAMP = r"(?:\[?\d[\d.,:/ \t-]{4,24}(?:[AaPp][Mm])?\]?(?: -)? )?"  # when, in a
 _LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+{_STAMP}({_NAME}):[ \t]+")
 _PREFIX_BOUND = 400  # characters that a speaker's prefix may take
 _ORDINARY = en.COMMON | en.STOP | MONTHS.keys() | WEEKDAYS.keys()
-_LISTING = re.compile(r"(?i)^(?:table of )?contents\b|\bindex$")  # a chapter that only lists the others
 _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})
 
 
@@ -168,11 +167,19 @@ def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     spoken = others and turn.speaker is not None and scene.speaker is not None
     scene.addressed = scene.node(others[-1], "Person") if spoken else None
     scene.listener = scene.addressed if len(others) == 1 else None
-    titles = (episode.name or episode.source_description or "").strip().split(" › ")
-    scene.source = " › ".join(takewhile(lambda title: not _LISTING.search(title), titles)) or titles[0]
-    scene.headings = [*filter(None, (episode.source_description or episode.name or "").split(" › "))]
+    scene.source, scene.headings = _origin(episode)
     scene.replies_to = _replied(cast, turn, episode)
     return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
+
+
+def _origin(episode: Episode) -> tuple[str, list[str]]:
+    """What the text is from, and the headings above it: those of a chunk begin with its document's title."""
+    source = (episode.name or episode.source_description or "").strip()
+    if episode.source is not Source.DOCUMENT:
+        return source, [source]
+    path = without_source_url(episode.source_description or source).strip().split(" › ")
+    title = episode.name or path[0]
+    return title, [title, *(heading for heading in path if heading != title)]
 
 
 def _replied(cast: Cast, turn: SpokenTurn, episode: Episode) -> str:

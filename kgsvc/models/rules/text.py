@@ -116,7 +116,7 @@ def paragraphs_of(text: str) -> Iterator[Paragraph]:
                 yield Paragraph([" ".join(code)], code=True)
             code = [] if code is None else None
         elif heading:
-            yield Paragraph(sentences_of(_titled(line)), heading=len(heading[0]) - 1)
+            yield Paragraph(sentences_of(titled(line)), heading=len(heading[0]) - 1)
         elif bare and not ("--" in bare and _DRAWN.issuperset(bare)):
             said.append(line)
     if code:
@@ -125,7 +125,8 @@ def paragraphs_of(text: str) -> Iterator[Paragraph]:
         yield Paragraph(sentences_of("\n".join(said)))
 
 
-def _titled(line: str) -> str:
+def titled(line: str) -> str:
+    """A heading with the colon behind which the words below it stand."""
     title = line.rstrip(" \t\r#")
     return f"{title}:" if title and title[-1] not in _CLOSED else title
 

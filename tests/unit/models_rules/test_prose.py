@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kgsvc.domain.model.graph import Source
@@ -195,8 +197,17 @@ def test_a_program_that_is_called_a_client_is_nobody() -> None:
 
 
 def test_a_chapter_that_lists_the_others_is_no_source() -> None:
-    for name in ("Mills › Table of Contents › 1 Wheels . . 3", "Mills › Concept index › A"):
-        assert read(text_episode("All mills stood still.", name=name)).types == {"Mills": "Document"}
+    for path in ("Mills › Table of Contents › 1 Wheels . . 3", "Mills › Concept index › A"):
+        chunk = replace(text_episode("All mills stood still.", Source.DOCUMENT), source_description=path)
+        assert read(chunk).types == {"Mills": "Document"}
+
+
+def test_a_chunk_is_kept_with_the_headings_above_it() -> None:
+    chunk = replace(
+        text_episode("All of them stood still.", Source.DOCUMENT, name="Mills"),
+        source_description="Mills › Mills › Wheels › In winter",
+    )
+    assert [fact.fact for fact in read(chunk).facts] == ["Wheels: In winter: All of them stood still."]
 
 
 def test_a_genitive_is_no_verb() -> None:

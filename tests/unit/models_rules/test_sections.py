@@ -1,5 +1,7 @@
 """A heading that names its day dates what stands below; a line that announces others stays with them."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgsvc.domain.model.graph import Source
@@ -74,5 +76,6 @@ def test_a_day_to_come_dates_nothing() -> None:
 
 def test_chunks_are_dated_by_the_headings_above_them() -> None:
     body = "The wheel was mended with new wood."
-    found = read(text_episode(body, Source.DOCUMENT, name="Mill meeting 2022-05-02 › Wheel"))
+    chunk = text_episode(body, Source.DOCUMENT, name="Mill meetings")
+    found = read(replace(chunk, source_description="Mill meetings › 2022-05-02 › Wheel"))
     assert {fact.valid_ms for fact in found.facts} == {DAY}
