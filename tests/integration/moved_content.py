@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
+from neo4j import AsyncGraphDatabase
 
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.graph import Entity, Evidence, Fact
+from kgsvc.stores.embedded.connection import FILE_NAME
 from kgsvc.v1.documents_pb2 import DocumentItem
 from kgsvc.v1.types_pb2 import EpisodeItem
 from tests.integration.test_retention import receipts
@@ -173,3 +176,29 @@ async def retain(spec: StoreSpec, folder: Path) -> None:
     async with service, Client(service.address) as client:
         assert [each["episodes"] for each in await receipts(client, audit, "retained")] == [1]
         assert await service.terminate() == 0
+
+
+def execute(directory: Path, statement: str) -> None:
+    """A statement of the test's own, on SQLite."""
+    db = apsw.Connection(str(directory / FILE_NAME))
+    db.execute(statement)
+    db.close()
+
+
+async def run(spec: StoreSpec, statement: str) -> None:
+    """A statement of the test's own, on Neo4j."""
+    address = spec.neo4j
+    assert address is not None
+    async with (
+        AsyncGraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver,
+        driver.session() as session,
+    ):
+        await (await session.run(statement)).consume()
+
+
+async def without_fills(spec: StoreSpec) -> None:
+    """Leave vectors as they are, so that answers can be compared."""
+    if spec.data_dir is not None:
+        execute(spec.data_dir, "DELETE FROM fills")
+    else:
+        await run(spec, "MATCH (f:KgFill) DELETE f")

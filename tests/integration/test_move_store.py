@@ -9,9 +9,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
-from neo4j import AsyncGraphDatabase
 
 from kgsvc.stores.embedded.connection import FILE_NAME
 from kgsvc.stores.protocol import GroupDump
@@ -20,7 +18,7 @@ from scripts.moving import embedded, neo4j
 from tests.acceptance.graph_searches import graph
 from tests.acceptance.test_stores_agree import Shown
 from tests.acceptance.test_stores_agree import told as shown
-from tests.integration.moved_content import JAN, SECRETS, Told, tell
+from tests.integration.moved_content import JAN, SECRETS, Told, execute, run, tell, without_fills
 from tests.support.canaries import found
 from tests.support.client import Client, completed, episode
 from tests.support.communities import built
@@ -66,32 +64,6 @@ async def numbered(spec: StoreSpec, version: int) -> None:
         execute(spec.data_dir, f"PRAGMA user_version = {version}")
     else:
         await run(spec, f"MATCH (s:KgSchema) SET s.version = {version}")
-
-
-def execute(directory: Path, statement: str) -> None:
-    """A statement of the test's own, on SQLite."""
-    db = apsw.Connection(str(directory / FILE_NAME))
-    db.execute(statement)
-    db.close()
-
-
-async def run(spec: StoreSpec, statement: str) -> None:
-    """A statement of the test's own, on Neo4j."""
-    address = spec.neo4j
-    assert address is not None
-    async with (
-        AsyncGraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver,
-        driver.session() as session,
-    ):
-        await (await session.run(statement)).consume()
-
-
-async def without_fills(spec: StoreSpec) -> None:
-    """Leave vectors as they are, so that answers can be compared."""
-    if spec.data_dir is not None:
-        execute(spec.data_dir, "DELETE FROM fills")
-    else:
-        await run(spec, "MATCH (f:KgFill) DELETE f")
 
 
 async def moved(old: StoreSpec, new: StoreSpec) -> str:

@@ -19,7 +19,7 @@ from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.protocol import GroupDump, WholeStore
-from tests.integration.moved_content import Told, tell
+from tests.integration.moved_content import Told, tell, without_fills
 from tests.integration.test_move_store import GROUPS, change, read
 from tests.support.client import Client
 from tests.support.graphs import comparable
@@ -126,6 +126,7 @@ async def test_a_group_goes_to_neo4j_and_back(
 async def asked(spec: StoreSpec, told: Told, folder: Path) -> list[Any]:
     """What a service on the store answers, what it can still do, and the graphs that this leads to.
     Communities are not moved: they are the last scope."""
+    await without_fills(spec)
     name = "between" if spec.data_dir is None else f"on-{spec.data_dir.name}"
     service = Service(spec.settings | OFFLINE, folder, name)
     async with service, Client(service.address) as client:
