@@ -6,13 +6,13 @@ import ctypes
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, UnreadFile
+from kgsvc.documents.reading.furniture import PageLine, without_furniture
 from kgsvc.documents.reading.markdown import clean, escaped
 
 _PASSWORD, _SECURITY = 4, 5  # what PDFium calls these failures
@@ -21,16 +21,6 @@ _LARGER = 1.15  # a heading's letters beside those of the text
 _HEADING_CHARS = 150
 _GAP = 1.2  # times the usual way from a line to the next: a new paragraph
 _HYPHEN = "\x02"  # PDFium's sign for a word that was broken at the end of a line
-
-
-@dataclass(frozen=True, slots=True)
-class PageLine:
-    """A line of a page: its text, the size of its letters, and where it stands."""
-
-    text: str
-    size: float
-    left: float
-    bottom: float
 
 
 def read_pdf(data: bytes, limits: ReadingLimits) -> DocumentText:
@@ -104,7 +94,7 @@ def _written(pages: Sequence[Sequence[PageLine]]) -> Iterator[str]:
     larger = sorted((size for size in sizes if size > body * _LARGER), reverse=True)
     levels = {size: min(level, 6) for level, size in enumerate(larger, 1)}
     leading = _usual_leading(pages)
-    for page in pages:
+    for page in without_furniture(pages, body, leading * _GAP):
         yield "\n\n".join(_paragraphs(page, levels, leading))
 
 

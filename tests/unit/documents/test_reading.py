@@ -180,6 +180,35 @@ async def test_the_lines_of_an_item_belong_together_whatever_its_bullet_is_writt
     assert found.text == "They travelled far." + "\n\n- Ann went to Paris with Bob on day 3." * 2
 
 
+def furnished(pages: int) -> bytes:
+    """A book with a running title, headings and page numbers."""
+    return pdf_of(
+        [
+            [
+                Row("The Book of Mills", 9),
+                Row(f"Chapter {number}", 18, space=12),
+                Row(f"Ann went to {'Paris' if number % 2 else 'Oslo'} with", space=12),
+                Row("her friend Bob."),
+                Row(f"{number} of {pages}", 9, space=30),
+            ]
+            for number in range(1, pages + 1)
+        ]
+    )
+
+
+async def test_what_pages_repeat_above_and_below_their_text_is_left_out() -> None:
+    found = await read(furnished(6), "book.pdf")
+    assert found.text.startswith("# Chapter 1\n\nAnn went to Paris with her friend Bob.\n\n# Chapter 2\n\n")
+    assert "of Mills" not in found.text
+    assert " of 6" not in found.text
+
+
+async def test_two_pages_repeat_nothing() -> None:
+    found = await read(furnished(2), "book.pdf")
+    assert found.text.count("The Book of Mills") == 2
+    assert "1 of 2" in found.text
+
+
 async def test_pages_without_text_keep_their_numbers() -> None:
     found = await read(pdf_of([[], [Row("second")], [], [Row("fourth")], []]), "a.pdf")
     assert found.text == "second\n\nfourth"
