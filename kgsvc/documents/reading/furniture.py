@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LINES = 2  # at most so many above and below
 _LEAST = 3  # pages that repeat a line
-_SHARE = 3  # one page of so many repeats it: left and right pages may differ, and first ones of chapters
+_SHARE = 12  # one page of so many repeats it: each chapter may have its own
+_DIGITS = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 
 
@@ -38,14 +39,26 @@ def without_furniture(pages: Sequence[Page], body: float, gap: float) -> list[Pa
 
 def _without_edge(pages: Sequence[Page], top: bool, body: float, gap: float) -> list[Page]:
     edges = [_edge(page, top, body, gap) for page in pages]
-    repeated = Counter(_NUMBER.sub("#", edge.text) for edge in edges if edge)
+    texts = ["" if edge is None else edge.text for edge in edges]
+    repeated = Counter(_NUMBER.sub("#", text) for text in texts if text)
     least = max(_LEAST, len(pages) / _SHARE)
+    counted = _counted(texts, max(_LEAST, len(pages) / 2))
     return [
         [line for line in page if line is not edge]
-        if edge and repeated[_NUMBER.sub("#", edge.text)] >= least
+        if at in counted or repeated[_NUMBER.sub("#", texts[at])] >= least
         else page
-        for page, edge in zip(pages, edges, strict=True)
+        for at, (page, edge) in enumerate(zip(pages, edges, strict=True))
     ]
+
+
+def _counted(texts: Sequence[str], least: float) -> set[int]:
+    """The pages whose line has the number of the page in it, if at least so many have."""
+    behind = defaultdict[int, set[int]](set)  # how far numbers are from the places of their pages
+    for at, text in enumerate(texts):
+        for digits in _DIGITS.findall(text):
+            behind[int(digits) - at].add(at)
+    most = max(behind.values(), key=len, default=set())
+    return most if len(most) >= least else set()
 
 
 def _edge(page: Page, top: bool, body: float, gap: float) -> PageLine | None:

@@ -73,16 +73,21 @@ def _lines(page: pypdfium2.PdfTextPage) -> Iterator[PageLine]:
     for line, text in zip(placed, texts, strict=True):
         if text.strip():
             bullet = _BULLET.match(line)  # often of another font than the text behind it
-            text_begin = begin + (bullet.end() if bullet and bullet.end() < len(line) else 0)
-            index = pdfium.FPDFText_GetCharIndexFromTextIndex(page, text_begin)
-            yield _placed(page, text.replace("\ufffe", _HYPHEN).strip(" \t\r\n\0"), index)
+            skipped = bullet.end() if bullet and bullet.end() < len(line) else 0
+            inked = [begin + at for at, char in enumerate(line) if at >= skipped and not char.isspace()]
+            yield _placed(page, text.replace("\ufffe", _HYPHEN).strip(" \t\r\n\0"), inked or [begin])
         begin += len(line) + 2
 
 
-def _placed(page: pypdfium2.PdfTextPage, text: str, index: int) -> PageLine:
+def _placed(page: pypdfium2.PdfTextPage, text: str, inked: Sequence[int]) -> PageLine:
+    """A line by the places of its letters in the page's text. Of three of them the middle size counts: a line
+    may begin or end in other letters, such as those of code."""
+    three = (inked[0], inked[len(inked) // 2], inked[-1])
+    first, *others = (pdfium.FPDFText_GetCharIndexFromTextIndex(page, place) for place in three)
+    _, size, _ = sorted(pdfium.FPDFText_GetFontSize(page, index) for index in (first, *others))
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    pdfium.FPDFText_GetCharBox(page, index, left, right, bottom, top)
-    return PageLine(text, round(pdfium.FPDFText_GetFontSize(page, index), 1), left.value, bottom.value)
+    pdfium.FPDFText_GetCharBox(page, first, left, right, bottom, top)
+    return PageLine(text, round(size, 1), left.value, bottom.value)
 
 
 def _written(pages: Sequence[Sequence[PageLine]]) -> Iterator[str]:
@@ -144,13 +149,18 @@ def _paragraph(lines: Sequence[PageLine], levels: dict[float, int]) -> str:
     return escaped(re.sub(rf"^{_BULLET.pattern}", "- ", text))
 
 
+def _goes_on(before: str, page: str) -> bool:
+    return page[0].islower() and (before[-1].isalpha() or before[-1] in ",–—")
+
+
 def _joined(pages: Sequence[str], title: str | None) -> DocumentText:
-    """The pages one after the other, and where each begins."""
+    """The pages one after the other, and where each begins. A page may begin in the midst of a sentence."""
     parts: list[str] = []
     begins: list[int] = []
     length = 0
     for page in pages:
-        gap = "\n\n" if page and length else ""
+        before = next(filter(None, reversed(parts)), "")
+        gap = "" if not page or not length else " " if _goes_on(before, page) else "\n\n"
         begins.append(length + len(gap))
         parts += [gap, page]
         length += len(gap) + len(page)

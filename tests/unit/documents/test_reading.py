@@ -203,6 +203,21 @@ async def test_what_pages_repeat_above_and_below_their_text_is_left_out() -> Non
     assert " of 6" not in found.text
 
 
+async def test_a_line_that_counts_the_pages_is_left_out_whatever_else_it_says() -> None:
+    pages = [
+        [Row(f"{word} {n + 7}", 9), Row(f"They saw {word}.", space=30)] for n, word in enumerate("abcdef")
+    ]
+    assert (await read(pdf_of(pages), "a.pdf")).text == "\n\n".join(f"They saw {word}." for word in "abcdef")
+
+
+async def test_a_sentence_goes_on_with_the_next_page() -> None:
+    found = await read(
+        pdf_of([[Row("Ann went with her")], [Row("friend to Oslo.")], [Row("Bob did not.")]]), "a.pdf"
+    )
+    assert found.text == "Ann went with her friend to Oslo.\n\nBob did not."
+    assert [page_at(found, found.text.index(word)) for word in ("Ann", "friend", "Bob")] == [1, 2, 3]
+
+
 async def test_two_pages_repeat_nothing() -> None:
     found = await read(furnished(2), "book.pdf")
     assert found.text.count("The Book of Mills") == 2
