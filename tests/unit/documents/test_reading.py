@@ -225,8 +225,8 @@ async def test_two_pages_repeat_nothing() -> None:
 
 
 async def test_pages_without_text_keep_their_numbers() -> None:
-    found = await read(pdf_of([[], [Row("second")], [], [Row("fourth")], []]), "a.pdf")
-    assert found.text == "second\n\nfourth"
+    found = await read(pdf_of([[], [Row("second.")], [], [Row("fourth.")], []]), "a.pdf")
+    assert found.text == "second.\n\nfourth."
     assert [page_at(found, found.text.index(word)) for word in ("second", "fourth")] == [2, 4]
     assert len(found.pages) == 5
 
