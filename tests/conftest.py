@@ -8,7 +8,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from tests.support.neo4j_fixture import neo4j_servers
-from tests.support.quick import pytest_ignore_collect, pytest_itemcollected
+from tests.support.quick import pytest_configure, pytest_ignore_collect, pytest_itemcollected
 from tests.support.shares import (
     pytest_collection_modifyitems,
     pytest_terminal_summary,
@@ -26,6 +26,7 @@ __all__ = [
     "neo4j_servers",
     "nothing_is_let_out",
     "pytest_collection_modifyitems",
+    "pytest_configure",
     "pytest_generate_tests",
     "pytest_ignore_collect",
     "pytest_itemcollected",

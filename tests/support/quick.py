@@ -42,12 +42,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.quick)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only `make soak` runs."""
-    if "soak" not in config.option.markexpr:
-        left = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out what only `make soak` runs; of quick tests none is."""
+    wanted = config.option.markexpr
+    if "soak" not in wanted and wanted != "quick":
+        config.option.markexpr = f"({wanted}) and not soak" if wanted else "not soak"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
