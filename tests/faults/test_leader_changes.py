@@ -34,8 +34,9 @@ async def newest(neo4j_servers: Servers, group: str) -> AsyncIterator[StoreSpec]
     found = StoreSpec(NEO4J_LABELS[0], neo4j=neo4j_servers(NEO4J_LABELS[0]))
     yield found
     async with opened(found) as store:
-        own = [group_id for group_id in await store.group_ids() if group_id.startswith(group)]
-        await asyncio.gather(*(store.delete_group(group_id, 0) for group_id in own))
+        for group_id in await store.group_ids():
+            if group_id.startswith(group):
+                await store.delete_group(group_id, 0)
 
 
 class Caller:

@@ -3593,7 +3593,7 @@ func (x *FoundBy) GetScore() float64 {
 	return 0
 }
 
-// Where results come from (spec 001). What the response has no room for is left out, the last sources first.
+// Where results come from. What the response has no room for is left out, the last sources first.
 type Provenance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Entities that were found, and those that the facts found are about, in the order of the results.

@@ -2170,7 +2170,7 @@ Global___FoundBy: _TypeAlias = FoundBy  # noqa: Y015
 
 @_typing.final
 class Provenance(_message.Message):
-    """Where results come from (spec 001). What the response has no room for is left out, the last sources first."""
+    """Where results come from. What the response has no room for is left out, the last sources first."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -1849,7 +1849,7 @@ export const FoundBySchema: GenMessage<FoundBy> = /*@__PURE__*/
   messageDesc(file_kgsvc_v1_retrieval, 40);
 
 /**
- * Where results come from (spec 001). What the response has no room for is left out, the last sources first.
+ * Where results come from. What the response has no room for is left out, the last sources first.
  *
  * @generated from message kgsvc.v1.Provenance
  */
