@@ -57,7 +57,8 @@ def erasure_of(row: Row) -> Erasure:
 
 def build_of(row: Row) -> CommunityBuild:
     """From its id, group, state, times, progress and reason."""
-    return CommunityBuild(row[0], row[1], BuildState(row[2]), *row[3:])
+    build_id, group_id, state, *more = row
+    return CommunityBuild(build_id, group_id, BuildState(state), *more)
 
 
 def status_of(known: Row, spent: Row, warnings: str) -> ItemStatus:
@@ -83,7 +84,8 @@ def vector_page(after: VectorsAfter, epoch: int, rows: Sequence[Row]) -> VectorP
     """From rows of revision, uuid and vector."""
     place = after.place if after.epoch == epoch else FROM_THE_FIRST
     if rows:
-        place = (rows[-1][0], rows[-1][1])
+        *_, (rev, last, _vector) = rows
+        place = (rev, last)
     vectors = tuple((uuid, vector) for _rev, uuid, vector in rows)
     return VectorPage(epoch, place, vectors, more=len(rows) == after.limit)
 

@@ -22,11 +22,13 @@ from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
     first_row,
+    first_value,
     group_of,
     id_span,
     make_group,
     new_gid,
     one_row,
+    one_value,
     upsert,
 )
 from kgsvc.stores.embedded.schema import ID_BITS, IMPORTS, MODES, SCHEMA, SCHEMA_VERSION
@@ -147,14 +149,12 @@ def purge_some(db: apsw.Connection) -> bool:
 def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> bool:
     """The next items: finished ones go; unfinished ones are parked and stay, without content, for their
     receipts. `upto` is how far the batches before came, so that what stays is not looked at again."""
-    rows = all_rows(
-        db,
-        "SELECT id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT 300",
-        (max(upto, id_span(gid)[0]), id_span(gid)[1]),
-    )
-    if not rows:
+    lowest, highest = id_span(gid)
+    some = "SELECT id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT 300"
+    ids = column(db, some, (max(upto, lowest), highest))
+    if not ids:
         return False
-    span = (rows[0][0], rows[-1][0])
+    span = (min(ids), max(ids))
     sql = """
         UPDATE items SET state = 'parked', next_ms = NULL, reason = ?3, updated_ms = ?4, started = 0,
             suspect = 0, content_hash = '', step = NULL, previous = '[]', warnings = '[]'
@@ -162,12 +162,12 @@ def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> boo
         """
     db.execute(sql, (*span, GROUP_DELETED, deleted_ms))
     db.execute("DELETE FROM items WHERE id BETWEEN ? AND ? AND reason IS NOT ?", (*span, GROUP_DELETED))
-    db.execute("UPDATE dead_groups SET items_upto = ? WHERE gid = ?", (span[1], gid))
+    db.execute("UPDATE dead_groups SET items_upto = ? WHERE gid = ?", (max(ids), gid))
     return True
 
 
 def _migrate(db: apsw.Connection) -> int:
-    version = int(one_row(db, "PRAGMA user_version")[0])
+    version = int(one_value(db, "PRAGMA user_version"))
     if version:
         check_schema("the embedded store", version, SCHEMA_VERSION)
         db.execute(IMPORTS + MODES)  # which stores of this schema may have been begun without
@@ -186,11 +186,11 @@ def _keyed(db: apsw.Connection, fingerprint: int) -> int:
         WHERE NOT EXISTS (SELECT 1 FROM versions WHERE name = 'digest_key')
         """
     db.execute(sql, (fingerprint,))
-    return int(one_row(db, "SELECT value FROM versions WHERE name = 'digest_key'")[0])
+    return int(one_value(db, "SELECT value FROM versions WHERE name = 'digest_key'"))
 
 
 def _info(db: apsw.Connection) -> StoreInfo:
-    version = int(one_row(db, "PRAGMA user_version")[0])
+    version = int(one_value(db, "PRAGMA user_version"))
     return StoreInfo("embedded", f"SQLite {apsw.sqlite_lib_version()}", version)
 
 
@@ -206,7 +206,7 @@ def _bad_indexes(db: apsw.Connection) -> list[str]:
 
 def _clock_ms(db: apsw.Connection) -> int:
     sql = "SELECT max(CAST(unixepoch('subsec') * 1000 AS INTEGER), coalesce(max(last_ms), 0)) FROM groups"
-    return int(one_row(db, sql)[0])
+    return int(one_value(db, sql))
 
 
 def _group_ids(db: apsw.Connection) -> list[str]:
@@ -227,8 +227,7 @@ def has_content(db: apsw.Connection, gid: int) -> bool:
             OR EXISTS (SELECT 1 FROM entities WHERE id BETWEEN ?1 AND ?2)
             OR EXISTS (SELECT 1 FROM ontologies WHERE gid = ?3)
         """
-    row = one_row(db, sql, (*id_span(gid), gid))
-    return bool(row[0])
+    return bool(one_value(db, sql, (*id_span(gid), gid)))
 
 
 def _forget(db: apsw.Connection, group_id: str) -> None:
@@ -263,8 +262,8 @@ def _put_ontology(db: apsw.Connection, group_id: str, yaml: str | None) -> None:
 
 
 def _ontology(db: apsw.Connection, group_id: str) -> str | None:
-    row = first_row(db, "SELECT yaml FROM ontologies WHERE gid = ?", (group_of(db, group_id).gid,))
-    return None if row is None else str(row[0])
+    yaml = first_value(db, "SELECT yaml FROM ontologies WHERE gid = ?", (group_of(db, group_id).gid,))
+    return None if yaml is None else str(yaml)
 
 
 class EmbeddedAdmin(EmbeddedErasures):

@@ -313,7 +313,7 @@ def _names(
         WHERE n.gid = ? AND n.name_key IN (SELECT value FROM json_each(?))
         """
     named = all_rows(db, sql, (group.gid, json_list(name_keys)))
-    by_key = {row[-1]: entity_of(row[:-1]) for row in named}
+    by_key = {key: entity_of(entity) for *entity, key in named}
     by_uuid = {entity.uuid: entity for entity in entities_among(db, group.gid, uuids)} if uuids else {}
     return NameView(group.head, by_key, by_uuid)
 

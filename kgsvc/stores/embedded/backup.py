@@ -98,4 +98,4 @@ def held_in(db: apsw.Connection) -> Held:
     rows = {name: int(db.execute(f'SELECT count(*) FROM "{name}"').get) for name in tables}
     keyed = "SELECT value FROM versions WHERE name = 'digest_key'"
     found = [int(value) for (value,) in db.execute(keyed)] if "versions" in rows else []
-    return Held(int(db.pragma("user_version")), rows, found[0] if found else None)
+    return Held(int(db.pragma("user_version")), rows, next(iter(found), None))

@@ -18,7 +18,7 @@ from kgsvc.domain.model.communities import (
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
-from kgsvc.stores.embedded.rows import all_rows, first_row, group_of, json_list, make_group
+from kgsvc.stores.embedded.rows import all_rows, first_row, first_value, group_of, json_list, make_group
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.records import build_of
 
@@ -42,8 +42,8 @@ def _held(db: apsw.Connection, lease: BuildLease) -> int | None:
         WHERE g.group_id = ? AND g.epoch = ? AND b.build_id = ? AND b.token = ? AND b.owner_id = ?
             AND b.next_ms IS NOT NULL
         """
-    row = first_row(db, sql, (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id))
-    return None if row is None else int(row[0])
+    gid = first_value(db, sql, (lease.group_id, lease.epoch, lease.build_id, lease.token, lease.owner_id))
+    return None if gid is None else int(gid)
 
 
 def _request_builds(
@@ -58,9 +58,10 @@ def _request_build(db: apsw.Connection, request: BuildRequest, claim: Claim | No
         answer = known_answer(db, gid, claim.operation, claim.key, claim.now_ms)
         if answer is not None and is_repetition(claim, answer.input_hash):
             return _known(db, request.group_id, answer.items[0][1])
-    row = first_row(db, "SELECT build_id FROM community_builds WHERE gid = ? AND next_ms IS NOT NULL", (gid,))
-    build_id = request.build_id if row is None else row[0]
-    if row is None:
+    open_build = "SELECT build_id FROM community_builds WHERE gid = ? AND next_ms IS NOT NULL"
+    build_id = first_value(db, open_build, (gid,))
+    if build_id is None:
+        build_id = request.build_id
         sql = """
             INSERT INTO community_builds (gid, build_id, state, created_ms, updated_ms, next_ms)
             VALUES (?1, ?2, 'pending', ?3, ?3, ?3)
@@ -113,12 +114,12 @@ def _claim_build(db: apsw.Connection, seen: BuildWork, owner_id: str, now_ms: in
             AND renewals = ?6 AND owner_id IS ?7 AND next_ms IS NOT NULL
         RETURNING token, (SELECT epoch FROM groups WHERE group_id = ?3), attempts, created_ms, drafted
         """
-    rows = all_rows(
+    row = first_row(
         db, sql, (owner_id, now_ms, seen.group_id, seen.build_id, seen.token, seen.renewals, seen.owner_id)
     )
-    if not rows:
+    if row is None:
         return None
-    token, epoch, attempts, created_ms, drafted = rows[0]
+    token, epoch, attempts, created_ms, drafted = row
     return BuildLease(
         seen.build_id, seen.group_id, owner_id, token, epoch, attempts, created_ms, bool(drafted)
     )

@@ -148,7 +148,8 @@ def _slices(db: apsw.Connection, gid: int) -> Iterator[list[Row]]:
     first, last = id_span(gid)
     while rows := all_rows(db, READ_WORDS, (first, last, _SLICE)):
         yield rows
-        first = rows[-1][0] + 1
+        last_id, *_words = rows[-1]
+        first = last_id + 1
 
 
 def among(ids: Ints, wanted: Ints) -> NDArray[np.bool_]:
@@ -228,15 +229,16 @@ def _nearest(db: apsw.Connection, gid: int, visible: Ints, asked: FactsAsked) ->
     query = np.frombuffer(asked.vector, "<f4")
     first, last = id_span(gid)
     while rows := _page(db, asked, first, last):
-        ids = np.array([row[0] for row in rows], np.int64)
-        vectors = np.frombuffer(b"".join([row[1] for row in rows]), "<f4").reshape(len(rows), -1)
+        numbers, read = zip(*rows, strict=True)
+        ids = np.array(numbers, np.int64)
+        vectors = np.frombuffer(b"".join(read), "<f4").reshape(len(rows), -1)
         rough = np.einsum("ij,j->i", vectors, query)  # BLAS would begin threads for each page
         kept = among(ids, visible) & (rough > asked.min_cosine - _NOISE)
         near, cosines = np.concatenate((near, ids[kept])), np.concatenate((cosines, rough[kept]))
         if len(near) > asked.count:
             kept = cosines >= np.partition(cosines, -asked.count)[-asked.count] - _NOISE
             near, cosines = near[kept], cosines[kept]
-        first = rows[-1][0] + 1
+        first = max(numbers) + 1
     return _best(db, near, cosines, asked.count, _NOISE)
 
 
@@ -246,9 +248,9 @@ def _page(db: apsw.Connection, asked: FactsAsked, first: int, last: int) -> list
 
 def _facts(db: apsw.Connection, ids: Iterable[int]) -> dict[int, Fact]:
     rows = all_rows(
-        db, "SELECT * FROM live_facts WHERE id IN (SELECT value FROM json_each(?))", (json_ids(ids),)
+        db, "SELECT id, * FROM live_facts WHERE id IN (SELECT value FROM json_each(?))", (json_ids(ids),)
     )
-    return {row[0]: fact_of(row) for row in rows}
+    return {row_id: fact_of(fact) for row_id, *fact in rows}
 
 
 def _vectors(db: apsw.Connection, ids: Iterable[int], asked: FactsAsked) -> dict[int, bytes]:

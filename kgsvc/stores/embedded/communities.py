@@ -23,6 +23,7 @@ from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
     first_row,
+    first_value,
     group_of,
     json_list,
     one_row,
@@ -164,10 +165,9 @@ def _communities(
     db: apsw.Connection, group_id: str, limit: int, after: str, build_id: str | None
 ) -> CommunityPage:
     gid = group_of(db, group_id).gid
-    current = first_row(db, "SELECT build_id FROM community_current WHERE gid = ?", (gid,))
-    if current is None:
+    present = first_value(db, "SELECT build_id FROM community_current WHERE gid = ?", (gid,))
+    if present is None:
         return CommunityPage(None, ())
-    present = current[0]
     if build_id not in (None, present):
         return CommunityPage(present, ())
     sql = """

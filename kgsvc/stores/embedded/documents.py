@@ -11,14 +11,15 @@ from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.items import ItemStatus
 from kgsvc.stores.embedded.erasures import note_erased
+from kgsvc.stores.embedded.item_rows import read_items, status_of
 from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
     first_row,
+    first_value,
     group_of,
     json_list,
     make_group,
-    status_of,
     upsert,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
@@ -53,16 +54,16 @@ def _places(
 ) -> tuple[Place, ...]:
     key = (group_of(db, group_id).gid, document_id)
     if revision is None:
-        row = first_row(db, "SELECT places FROM documents WHERE gid = ? AND document_id = ?", key)
+        places = first_value(db, "SELECT places FROM documents WHERE gid = ? AND document_id = ?", key)
     else:
         sql = "SELECT places FROM former_texts WHERE gid = ? AND document_id = ? AND revision = ?"
-        row = first_row(db, sql, (*key, revision))
-    return () if row is None else places_of(row[0])
+        places = first_value(db, sql, (*key, revision))
+    return places_of(places or "")
 
 
 def _former_texts(db: apsw.Connection, group_id: str, document_id: str) -> list[int]:
     sql = "SELECT revision FROM former_texts WHERE gid = ? AND document_id = ? ORDER BY revision"
-    return [row[0] for row in all_rows(db, sql, (group_of(db, group_id).gid, document_id))]
+    return column(db, sql, (group_of(db, group_id).gid, document_id))
 
 
 def _put_document(
@@ -70,8 +71,8 @@ def _put_document(
 ) -> None:
     gid = make_group(db, document.group_id).gid
     key = (gid, document.document_id)
-    row = first_row(db, "SELECT latest FROM documents WHERE gid = ? AND document_id = ?", key)
-    if (0 if row is None else row[0]) != expected:
+    latest = first_value(db, "SELECT latest FROM documents WHERE gid = ? AND document_id = ?", key)
+    if (latest or 0) != expected:
         raise RevisionChanged("another revision of the document arrived")
     if places is not None:
         db.execute(_KEEP_FORMER, key)
@@ -133,9 +134,8 @@ def _remove_document(
 
 
 def _item_statuses(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[ItemStatus]:
-    sql = "SELECT * FROM live_items WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
-    rows = all_rows(db, sql, (group_of(db, group_id).gid, json_list(uuids)))
-    return [status_of(row) for row in rows]
+    among = "WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"
+    return list(map(status_of, read_items(db, among, (group_of(db, group_id).gid, json_list(uuids)))))
 
 
 class EmbeddedDocuments(EmbeddedBase):

@@ -11,7 +11,7 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.fills import Filled, FillLease, FillWork, Reembedding
 from kgsvc.stores.embedded.apply import apply_delta
-from kgsvc.stores.embedded.rows import all_rows, first_row, group_of, json_ids, json_list
+from kgsvc.stores.embedded.rows import all_rows, column, first_row, first_value, group_of, json_ids, json_list
 from kgsvc.stores.embedded.vectors import TABLES, Written, bring_up, put_next, put_vectors
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.records import reembedding
@@ -61,10 +61,10 @@ def _claim_fill(db: apsw.Connection, seen: FillWork, owner_id: str, space: str =
             AND owner_id IS ?5
         RETURNING token, attempts, after_rev, after_uuid, facts_rev, space
         """
-    rows = all_rows(db, sql, (owner_id, seen.group_id, seen.token, seen.renewals, seen.owner_id, space))
-    if not rows:
+    row = first_row(db, sql, (owner_id, seen.group_id, seen.token, seen.renewals, seen.owner_id, space))
+    if row is None:
         return None
-    token, attempts, rev, uuid, facts_rev, wanted = rows[0]
+    token, attempts, rev, uuid, facts_rev, wanted = row
     group = group_of(db, seen.group_id)
     former = group.space if wanted not in ("", group.space) else ""
     place = (rev, uuid)
@@ -76,8 +76,8 @@ def _held(db: apsw.Connection, lease: FillLease) -> int | None:
         SELECT f.gid FROM fills f JOIN groups g ON g.gid = f.gid
         WHERE g.group_id = ? AND g.epoch = ? AND f.token = ? AND f.owner_id = ?
         """
-    row = first_row(db, sql, (lease.group_id, lease.epoch, lease.token, lease.owner_id))
-    return None if row is None else int(row[0])
+    gid = first_value(db, sql, (lease.group_id, lease.epoch, lease.token, lease.owner_id))
+    return None if gid is None else int(gid)
 
 
 def _own(db: apsw.Connection, lease: FillLease) -> int:
@@ -193,7 +193,7 @@ def _use(
 
 def _uuids(db: apsw.Connection, table: LiteralString, written: Written) -> list[str]:
     sql = f"SELECT uuid FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
-    return [row[0] for row in all_rows(db, sql, (json_ids(written),))]
+    return column(db, sql, (json_ids(written),))
 
 
 def _switch_space(db: apsw.Connection, lease: FillLease) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from kgsvc.stores.embedded.rows import (
     column,
     entity_of,
     first_row,
+    first_value,
     group_of,
     id_span,
     ids_of,
@@ -50,7 +52,10 @@ def _citations(db: apsw.Connection, group_id: str, episode_uuids: Collection[str
         WHERE uuid IN (SELECT value FROM json_each(?)) AND group_id = ?
         """
     rows = all_rows(db, sql, (json_list(set(episode_uuids)), group_id))
-    return {row[0]: Citation(row[0], row[1], Source(row[2]), row[3], row[4]) for row in rows}
+    return {
+        uuid: Citation(uuid, name, Source(source), description, created_ms)
+        for uuid, name, source, description, created_ms in rows
+    }
 
 
 def _episode_edges(
@@ -100,18 +105,19 @@ def _entity_episodes(
     db: apsw.Connection, group_id: str, entity_uuid: str, limit: int, max_bytes: int
 ) -> EntityEpisodes:
     naming = """
-        SELECT e.uuid, e.id, octet_length(e.body) FROM groups g
+        SELECT {} FROM groups g
         JOIN entities n ON n.gid = g.gid AND n.uuid = ?2 JOIN mentions m ON m.entity_id = n.id
         JOIN episodes e ON e.id = m.episode_id WHERE g.group_id = ?1
         """
     asked = (group_id, entity_uuid)
-    first = first_row(db, naming + "ORDER BY e.reference_ms, e.uuid LIMIT 1", asked)
+    first = first_value(db, naming.format("e.uuid") + "ORDER BY e.reference_ms, e.uuid LIMIT 1", asked)
     if first is None:
         return EntityEpisodes(None, ())
-    latest = all_rows(db, naming + "ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT ?3", (*asked, limit))
-    ids = within([row[1:] for row in latest], max_bytes)
+    latest_first = "ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT ?3"
+    sizes = naming.format("e.id, octet_length(e.body)") + latest_first
+    ids = within(all_rows(db, sizes, (*asked, limit)), max_bytes)
     by_time = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY reference_ms, uuid"
-    return EntityEpisodes(first[0], tuple(read_episodes(db, by_time, (json_ids(ids),))))
+    return EntityEpisodes(first, tuple(read_episodes(db, by_time, (json_ids(ids),))))
 
 
 def _entity_names(db: apsw.Connection, group_id: str, entity_uuid: str, limit: int) -> list[str]:
@@ -141,7 +147,10 @@ def _mentions(
         WHERE g.group_id = ?1
         """
     rows = all_rows(db, sql, (group_id, entity_uuid, json_list(episode_uuids)))
-    return {row[2]: Mention(*row[:5], *map(strings, row[5:])) for row in rows}
+    return {
+        episode: Mention(uuid, group, episode, entity, created_ms, strings(names), strings(types))
+        for uuid, group, episode, entity, created_ms, names, types in rows
+    }
 
 
 def _types_said(db: apsw.Connection, group_id: str, entity_uuid: str) -> dict[str, int]:
@@ -249,14 +258,15 @@ def _sayings(db: apsw.Connection, group_id: str, episode_uuid: str) -> dict[str,
         """
     firsts = all_rows(db, sql, asked)
     first = {entity: (ms, episode) for entity, ms, episode in firsts}
-    said: dict[tuple[str, bool], list[Said]] = {(row[0], bool(row[1])): [] for row in rows}
+    own: dict[str, Said] = {}
+    others: defaultdict[str, list[Said]] = defaultdict(list)
     for entity, is_own, names, types in rows:
-        said[entity, bool(is_own)].append((strings(names), strings(types)))
-    return {
-        entity: saying_of(said[entity, True][0], said.get((entity, False), []), first.get(entity))
-        for entity, is_own in said
-        if is_own
-    }
+        said = (strings(names), strings(types))
+        if is_own:
+            own.setdefault(entity, said)
+        else:
+            others[entity].append(said)
+    return {entity: saying_of(said, others[entity], first.get(entity)) for entity, said in own.items()}
 
 
 def _unheld(

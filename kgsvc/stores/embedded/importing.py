@@ -30,7 +30,7 @@ from kgsvc.stores.embedded.rows import (
     group_of,
     json_list,
     new_gid,
-    one_row,
+    one_value,
     upsert,
 )
 from kgsvc.stores.embedded.schema import ID_BITS
@@ -156,28 +156,33 @@ def _item_row(row_id: int, gid: int, rid: int, row: MovedEpisode) -> Row:
 def _receipt(db: apsw.Connection, page: ImportPage, receipt_id: str, created_ms: int) -> int:
     """The row of a receipt, to be filled once its items are there. One whose id another group has stays that
     one's: then the import itself stands for it."""
-    row = first_row(db, "SELECT rid, group_id FROM receipts WHERE receipt_id = ?", (receipt_id,))
-    if receipt_id and row is None:
+    rid, owner = _known_receipt(db, receipt_id)
+    if receipt_id and owner is None:
         return _new_receipt(db, receipt_id, page.group_id, created_ms)
-    if receipt_id and row is not None and row[1] == page.group_id:
-        return int(row[0])
-    own = first_row(db, "SELECT rid FROM receipts WHERE receipt_id = ?", (page.import_id,))
-    if own is not None:
-        return int(own[0])
-    return _new_receipt(db, page.import_id, page.group_id, created_ms)
+    if receipt_id and owner == page.group_id:
+        return rid
+    own, owner = _known_receipt(db, page.import_id)
+    return own if owner is not None else _new_receipt(db, page.import_id, page.group_id, created_ms)
+
+
+def _known_receipt(db: apsw.Connection, receipt_id: str) -> tuple[int, str | None]:
+    """A receipt's row and group; None: there is no such receipt."""
+    sql = "SELECT rid, group_id FROM receipts WHERE receipt_id = ?"
+    rid, owner = first_row(db, sql, (receipt_id,)) or (0, None)
+    return rid, owner
 
 
 def _new_receipt(db: apsw.Connection, receipt_id: str, group_id: str, created_ms: int) -> int:
     sql = "INSERT INTO receipts (receipt_id, group_id, created_ms, size) VALUES (?, ?, ?, 0) RETURNING rid"
-    return int(one_row(db, sql, (receipt_id, group_id, created_ms))[0])
+    return int(one_value(db, sql, (receipt_id, group_id, created_ms)))
 
 
 def _write_receipt(db: apsw.Connection, gid: int, group_id: str, row: MovedReceipt) -> None:
-    known = first_row(db, "SELECT rid, group_id FROM receipts WHERE receipt_id = ?", (row.receipt_id,))
-    if known is not None and known[1] != group_id:
+    rid, owner = _known_receipt(db, row.receipt_id)
+    if owner not in (None, group_id):
         return
-    made = (row.receipt_id, group_id, row.created_ms)
-    rid = _new_receipt(db, *made) if known is None else int(known[0])
+    if owner is None:
+        rid = _new_receipt(db, row.receipt_id, group_id, row.created_ms)
     db.execute("DELETE FROM receipt_items WHERE rid = ?", (rid,))  # of a deleted group of this name
     sql = "UPDATE receipts SET created_ms = ?, size = ? WHERE rid = ?"
     db.execute(sql, (row.created_ms, len(row.items), rid))

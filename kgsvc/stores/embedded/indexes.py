@@ -35,7 +35,7 @@ from kgsvc.stores.embedded.rows import (
     json_ids,
     json_list,
     names_of,
-    one_row,
+    one_value,
     read_facts,
     strings,
     upsert,
@@ -240,7 +240,7 @@ def _smaller_end(db: apsw.Connection, source_id: int, target_id: int) -> str:
                 SELECT count(*) FROM (SELECT 1 FROM facts INDEXED BY {index}
                     WHERE {end} = ? AND expired_ms IS NULL LIMIT ?)
                 """
-            if one_row(db, counting, (entity_id, most))[0] < most:
+            if one_value(db, counting, (entity_id, most)) < most:
                 return index
         most *= 4
 

@@ -21,6 +21,7 @@ from kgsvc.stores.admission import (
     key_of,
     sum_of,
 )
+from kgsvc.stores.embedded.item_rows import read_items, status_of
 from kgsvc.stores.embedded.receipts import (
     EmbeddedReceipts,
     held_rows,
@@ -37,7 +38,7 @@ from kgsvc.stores.embedded.rows import (
     json_list,
     make_group,
     one_row,
-    status_of,
+    one_value,
     take_ids,
     upsert,
 )
@@ -53,7 +54,7 @@ class _Ids:
 
 
 def _accept(db: apsw.Connection, batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
-    known, ids = Known(one_row(db, "SELECT unfinished FROM totals WHERE id = 1")[0]), _Ids()
+    known, ids = Known(one_value(db, "SELECT unfinished FROM totals WHERE id = 1")), _Ids()
     for group_id in {batch.group_id: None for batch in batches}:
         _read_group(db, group_id, [batch for batch in batches if batch.group_id == group_id], known, ids)
     _read_receipts(db, batches, known, ids)
@@ -69,14 +70,10 @@ def _read_group(
 ) -> None:
     """What is known of the items and keys of one group's calls."""
     gid = group_of(db, group_id).gid
-    rows = all_rows(
-        db,
-        "SELECT * FROM live_items WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))",
-        (gid, json_list({item.episode.uuid for batch in batches for item in batch.items})),
-    )
-    for row in rows:
-        known.items[group_id, row[3]] = KnownItem(status_of(row), row[11])
-        ids.items[group_id, row[3]] = row[0]
+    uuids = json_list({item.episode.uuid for batch in batches for item in batch.items})
+    for item in read_items(db, "WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))", (gid, uuids)):
+        known.items[group_id, item.uuid] = KnownItem(status_of(item), item.content_hash)
+        ids.items[group_id, item.uuid] = item.id
     for batch in batches:
         if (key := key_of(batch)) is not None:
             answer = known_answer(db, gid, *key[1:], batch.now_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from kgsvc.domain.model.modes import ModeChange, ServiceModes
-from kgsvc.stores.embedded.rows import all_rows, first_row, make_group, one_row
+from kgsvc.stores.embedded.rows import all_rows, first_value, make_group, one_value
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 
 _NOTE_ACTIVITY = "UPDATE totals SET activity = activity + 1 WHERE id = 1"
@@ -13,7 +13,7 @@ _NOTE_ACTIVITY = "UPDATE totals SET activity = activity + 1 WHERE id = 1"
 
 def _modes(db: apsw.Connection) -> ServiceModes:
     since: dict[str, int] = dict(all_rows(db, "SELECT name, since_ms FROM modes"))
-    paused = int(one_row(db, "SELECT count(*) FROM paused_groups")[0])
+    paused = int(one_value(db, "SELECT count(*) FROM paused_groups"))
     return ServiceModes(since.get("read_only"), since.get("model_off"), paused)
 
 
@@ -33,7 +33,7 @@ def _pause_group(db: apsw.Connection, group_id: str, now_ms: int) -> int:
         "INSERT INTO paused_groups VALUES (?, ?) ON CONFLICT (group_id) DO NOTHING", (group_id, now_ms)
     )
     db.execute(_NOTE_ACTIVITY)
-    return int(one_row(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,))[0])
+    return int(one_value(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,)))
 
 
 def _resume_group(db: apsw.Connection, group_id: str) -> None:
@@ -43,8 +43,8 @@ def _resume_group(db: apsw.Connection, group_id: str) -> None:
 
 def paused_since(db: apsw.Connection, group_id: str) -> int | None:
     """Since when the group is paused; None: it is not."""
-    row = first_row(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,))
-    return None if row is None else int(row[0])
+    since_ms = first_value(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,))
+    return None if since_ms is None else int(since_ms)
 
 
 class EmbeddedModes(EmbeddedBase):

@@ -70,8 +70,8 @@ def _entities(db: apsw.Connection, gid: int, group_id: str, after: str, limit: i
         """
     rows = all_rows(db, sql, (_ids(db, "entities", gid, after, limit),))
     return [
-        MovedEntity(entity_of(row[:-3]), tuple(sorted(json.loads(row[-1]))), _vectors(*row[-3:-1]))
-        for row in rows
+        MovedEntity(entity_of(entity), tuple(sorted(json.loads(names))), _vectors(space, vector))
+        for *entity, space, vector, names in rows
     ]
 
 
@@ -83,52 +83,52 @@ def _facts(db: apsw.Connection, gid: int, group_id: str, after: str, limit: int)
         WHERE f.id{_IN}ORDER BY f.uuid
         """
     rows = all_rows(db, sql, (_ids(db, "facts", gid, after, limit),))
-    return [MovedFact(fact_of(row), _vectors(*row[31:33])) for row in rows]
+    return [MovedFact(fact_of(fact), _vectors(space, vector)) for *fact, space, vector in rows]
 
 
 def _episodes(db: apsw.Connection, gid: int, group_id: str, after: str, limit: int) -> list[MovedEpisode]:
     ids = _ids(db, "episodes", gid, after, limit)
     items, mentions = _items(db, ids), _mentions(db, group_id, ids)
     sql = f"""
-        SELECT e.*, EXISTS (SELECT 1 FROM found_episodes f WHERE f.id = e.id), t.facts,
+        SELECT e.id, e.*, EXISTS (SELECT 1 FROM found_episodes f WHERE f.id = e.id), t.facts,
             iif(x.space = g.space, x.space, v.space), iif(x.space = g.space, x.vector, v.vectors)
         FROM live_episodes e JOIN groups g ON g.gid = e.gid LEFT JOIN episode_edges t ON t.id = e.id
             LEFT JOIN passage_vectors v ON v.id = e.id LEFT JOIN next_vectors x ON x.id = e.id
         WHERE e.id{_IN}ORDER BY e.uuid
         """
     found: list[MovedEpisode] = []
-    for *columns, is_found, facts, space, vectors in all_rows(db, sql, (ids,)):
-        row_id = columns[0]
+    for row_id, *episode, is_found, facts, space, vectors in all_rows(db, sql, (ids,)):
         if (item := items.get(row_id)) is not None:
             about = (bool(is_found), strings(facts or "[]"), tuple(mentions.get(row_id, ())))
-            found.append(MovedEpisode(episode_of(tuple(columns)), item, *about, _vectors(space, vectors)))
+            found.append(MovedEpisode(episode_of(episode), item, *about, _vectors(space, vectors)))
     return found
 
 
 def _items(db: apsw.Connection, ids: str) -> dict[int, MovedItem]:
     sql = f"""
-        SELECT i.id, i.state, coalesce(r.receipt_id, ''), i.accepted_ms, i.updated_ms, i.extract_attempts,
-            i.embed_attempts, i.upsert_attempts, i.crash_attempts, i.step, i.reason, i.calls, i.prompt_tokens,
-            i.completion_tokens, i.previous, i.warnings
+        SELECT i.id, i.state, coalesce(r.receipt_id, ''), i.accepted_ms, i.updated_ms, i.step, i.reason,
+            i.calls, i.prompt_tokens, i.completion_tokens, i.previous, i.warnings, i.extract_attempts,
+            i.embed_attempts, i.upsert_attempts, i.crash_attempts
         FROM items i LEFT JOIN receipts r ON r.rid = i.rid WHERE i.id{_IN}
         """
-    return {row[0]: _item(row) for row in all_rows(db, sql, (ids,))}
+    return {item.sequence: item for item in map(_item, all_rows(db, sql, (ids,)))}
 
 
 def _item(row: Row) -> MovedItem:
-    step, reason = row[9:11]
+    row_id, state, receipt_id, accepted_ms, updated_ms, step, reason, *more = row
+    calls, prompt_tokens, completion_tokens, previous, warnings, *attempts = more
     return MovedItem(
-        state=ItemState(row[1]),
-        receipt_id=row[2],
-        accepted_ms=row[3],
-        updated_ms=row[4],
-        sequence=row[0],
-        attempts=attempts_of(row[5:9]),
+        state=ItemState(state),
+        receipt_id=receipt_id,
+        accepted_ms=accepted_ms,
+        updated_ms=updated_ms,
+        sequence=row_id,
+        attempts=attempts_of(attempts),
         step=None if step is None else Step(step),
         reason=reason,
-        usage=Usage(*row[11:14]),
-        previous=strings(row[14]),
-        warnings=tuple(ItemWarning(*each) for each in json.loads(row[15])),
+        usage=Usage(calls, prompt_tokens, completion_tokens),
+        previous=strings(previous),
+        warnings=tuple(ItemWarning(*each) for each in json.loads(warnings)),
     )
 
 
@@ -187,8 +187,8 @@ def _tombstones(db: apsw.Connection, gid: int, group_id: str, after: str, limit:
         ORDER BY uuid LIMIT ?
         """
     return [
-        MovedTombstone(FactTombstone(*row[:4]), reserved=row[4] == 0)
-        for row in all_rows(db, sql, (gid, after, limit))
+        MovedTombstone(FactTombstone(uuid, slot, fact, deleted_ms), reserved=rev == 0)
+        for uuid, slot, fact, deleted_ms, rev in all_rows(db, sql, (gid, after, limit))
     ]
 
 

@@ -24,11 +24,13 @@ from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
     episode_of,
+    first_row,
+    first_value,
     group_of,
     json_ids,
     json_list,
     leased_group,
-    one_row,
+    one_value,
     strings,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, reading_together, writing
@@ -50,10 +52,10 @@ def previous_episodes(
     wanted = {row_id for ids in before.values() for row_id in ids}
     rows = all_rows(
         db,
-        "SELECT * FROM live_episodes WHERE id IN (SELECT value FROM json_each(?))",
+        "SELECT id, * FROM live_episodes WHERE id IN (SELECT value FROM json_each(?))",
         (json_ids(wanted),),
     )
-    episodes = {row[0]: episode_of(row, max_chars) for row in rows}
+    episodes = {row_id: episode_of(episode, max_chars) for row_id, *episode in rows}
     return {uuid: tuple(episodes[row_id] for row_id in ids) for uuid, ids in before.items()}
 
 
@@ -100,7 +102,7 @@ def _ready_groups(db: apsw.Connection, now_ms: int, limit: int) -> list[GroupWor
 
 
 def _next_due_ms(db: apsw.Connection) -> int | None:
-    due_ms: int | None = one_row(db, "SELECT min(due_ms) FROM open_groups")[0]
+    due_ms: int | None = one_value(db, "SELECT min(due_ms) FROM open_groups")
     return due_ms
 
 
@@ -111,12 +113,12 @@ def _claim(db: apsw.Connection, seen: GroupWork, owner_id: str, now_ms: int) -> 
             AND NOT EXISTS (SELECT 1 FROM paused_groups p WHERE p.group_id = groups.group_id)
         RETURNING gid, token, epoch
         """
-    rows = all_rows(
+    row = first_row(
         db, sql, (owner_id, now_ms, seen.group_id, seen.owner_token, seen.owner_id, seen.renewals)
     )
-    if not rows:
+    if row is None:
         return None
-    gid, token, epoch = rows[0]
+    gid, token, epoch = row
     if seen.owner_id == owner_id:
         _unmark(db, gid)
     elif seen.owner_id is not None:
@@ -223,8 +225,8 @@ def _due(
 
 def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
     sql = """
-        SELECT e.*, i.state, i.accepted_ms, s.data, i.suspect, i.extract_attempts, i.embed_attempts,
-               i.upsert_attempts, i.crash_attempts, i.previous, i.request_id, i.trace
+        SELECT i.id, i.state, i.accepted_ms, s.data, i.suspect, i.previous, i.request_id, i.trace,
+               i.extract_attempts, i.embed_attempts, i.upsert_attempts, i.crash_attempts, e.*
         FROM json_each(?) wanted JOIN live_episodes e ON e.id = wanted.value JOIN items i ON i.id = e.id
         LEFT JOIN stages s ON s.id = i.id
         ORDER BY i.reference_ms, i.uuid
@@ -234,18 +236,19 @@ def _queued(db: apsw.Connection, ids: list[int]) -> list[QueuedItem]:
 
 
 def _queued_item(row: Row) -> QueuedItem:
-    state, accepted_ms, stage, suspect = row[13:17]
+    row_id, state, accepted_ms, stage, suspect, previous, request_id, trace, *more = row
+    extract, embed, upsert, crash, *episode = more
     return QueuedItem(
-        episode_of(row[:13]),
+        episode_of(episode),
         ItemState(state),
         accepted_ms,
-        attempts_of(row[17:21]),
+        attempts_of((extract, embed, upsert, crash)),
         stage,
         suspect=bool(suspect),
-        previous=strings(row[21]),
-        sequence=int(row[0]),
-        request_id=row[22],
-        trace=row[23],
+        previous=strings(previous),
+        sequence=int(row_id),
+        request_id=request_id,
+        trace=trace,
     )
 
 
@@ -263,9 +266,9 @@ def write_transitions(
             SELECT id FROM items
             WHERE gid = ?1 AND uuid = ?2 AND next_ms IS NOT NULL AND (?3 IS NULL OR started = ?3)
             """
-        rows = all_rows(db, sql, (gid, transition.uuid, token))
-        if rows:
-            _write_transition(db, rows[0][0], transition)
+        row_id = first_value(db, sql, (gid, transition.uuid, token))
+        if row_id is not None:
+            _write_transition(db, row_id, transition)
 
 
 def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> None:

@@ -12,16 +12,18 @@ from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.limits import Allowance, Counter
 from kgsvc.domain.model.items import AcceptBatch, ItemState, ItemStatus, NewItem, Receipt
 from kgsvc.stores.admission import GROUP_DELETED, holding_of, of_deleted_group, spending_of
+from kgsvc.stores.embedded.item_rows import ItemRow, read_items, status_of
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     first_row,
+    first_value,
     group_of,
     id_span,
     json_ids,
     json_list,
     one_row,
-    status_of,
+    one_value,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.intake_protocol import Page, QueueDepth
@@ -35,21 +37,23 @@ def present_states(
 ) -> tuple[ItemStatus, ...]:
     """The present states of a receipt's entries (item id, uuid, duplicate). `receipt`: id, group, created."""
     sql = "SELECT * FROM all_items WHERE id IN (SELECT value FROM json_each(?))"
-    found = {row[0]: row for row in all_rows(db, sql, (json_ids(entry[0] for entry in entries),))}
+    ids = json_ids(item_id for item_id, _uuid, _duplicate in entries)
+    found = {item.id: item for item in map(ItemRow._make, all_rows(db, sql, (ids,)))}
     return tuple(
         replace(_present(receipt, found.get(item_id), uuid), duplicate=bool(duplicate))
         for item_id, uuid, duplicate in entries
     )
 
 
-def _present(receipt: tuple[str, str, int], row: Row | None, uuid: str) -> ItemStatus:
+def _present(receipt: tuple[str, str, int], item: ItemRow | None, uuid: str) -> ItemStatus:
     receipt_id, group_id, created_ms = receipt
-    if row is None:
+    if item is None:
         return ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms)
-    if row[2] is not None:
-        return status_of(row)
-    parked = row[13] is not None or row[10] == GROUP_DELETED
-    return of_deleted_group(group_id, uuid, row[5], row[6] if row[14] is None else row[14], parked=parked)
+    if item.group_id is not None:
+        return status_of(item)
+    parked = item.next_ms is not None or item.reason == GROUP_DELETED
+    at_ms = item.updated_ms if item.deleted_ms is None else item.deleted_ms
+    return of_deleted_group(group_id, uuid, item.receipt_id, at_ms, parked=parked)
 
 
 def _receipt(db: apsw.Connection, receipt_id: str) -> Receipt | None:
@@ -81,24 +85,17 @@ def _list_items(
     first, last = id_span(group.gid)
     wanted = {ItemState(state) for state in states}
     if wanted == {ItemState.PARKED}:
-        rows = _parked_rows(db, group.gid, after, limit + 1)
+        parked = "WHERE gid = ? AND state = 'parked' AND id > ? ORDER BY id LIMIT ?"
+        items = read_items(db, parked, (group.gid, after, limit + 1))
     else:
-        sql = """
-            SELECT * FROM live_items WHERE id > ? AND id <= ?
+        rest = """
+            WHERE id > ? AND id <= ?
                 AND (json_array_length(?3) = 0 OR state IN (SELECT value FROM json_each(?3)))
             ORDER BY id LIMIT ?4
             """
-        rows = all_rows(db, sql, (max(after, first), last, json_list(wanted), limit + 1))
-    token = str(rows[limit - 1][0]) if len(rows) > limit else None
-    return Page(tuple(status_of(row) for row in rows[:limit]), token)
-
-
-def _parked_rows(db: apsw.Connection, gid: int, after: int, limit: int) -> list[Row]:
-    return all_rows(
-        db,
-        "SELECT * FROM live_items WHERE gid = ? AND state = 'parked' AND id > ? ORDER BY id LIMIT ?",
-        (gid, after, limit),
-    )
+        items = read_items(db, rest, (max(after, first), last, json_list(wanted), limit + 1))
+    token = str(items[limit - 1].id) if len(items) > limit else None
+    return Page(tuple(map(status_of, items[:limit])), token)
 
 
 def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
@@ -111,7 +108,7 @@ def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | No
         RETURNING id, uuid
         """
     rows = all_rows(db, sql, (now_ms, group.gid, None if uuids is None else json_list(uuids)))
-    db.executemany("DELETE FROM stages WHERE id = ?", [(row[0],) for row in rows])
+    db.executemany("DELETE FROM stages WHERE id = ?", [(row_id,) for row_id, _uuid in rows])
     return [uuid for _id, uuid in sorted(rows)]
 
 
@@ -127,7 +124,8 @@ def _remove_receipts(db: apsw.Connection, before_ms: int, after: str, limit: int
     place = (int(since_ms or -_NEVER), int(last or 0))
     rows = _first(all_rows(db, sql, (*place, before_ms, GROUP_DELETED, limit)), _ROWS_A_REMOVAL)
     _remove(db, [rid for rid, _size, _created_ms, needed in rows if not needed])
-    return f"{rows[-1][2]}:{rows[-1][0]}" if rows else None
+    last_rid, _size, last_ms, _needed = rows[-1] if rows else (0, 0, 0, False)
+    return f"{last_ms}:{last_rid}" if rows else None
 
 
 def _remove(db: apsw.Connection, rids: Sequence[int]) -> None:
@@ -147,10 +145,11 @@ def _first(rows: Sequence[Row], most: int) -> list[Row]:
     taken: list[Row] = []
     size = 0
     for row in rows:
-        if taken and size + row[1] > most:
+        _rid, listed, *_more = row
+        if taken and size + listed > most:
             break
         taken.append(row)
-        size += row[1]
+        size += listed
     return taken
 
 
@@ -164,7 +163,7 @@ def _depth(db: apsw.Connection) -> QueueDepth:
 
 
 def _activity(db: apsw.Connection) -> int:
-    return int(one_row(db, "SELECT activity FROM totals WHERE id = 1")[0])
+    return int(one_value(db, "SELECT activity FROM totals WHERE id = 1"))
 
 
 # Triggers (schema.py) settle the counters of quotas when items cost something, end or go.
@@ -174,8 +173,8 @@ _DAYS_KEPT = 2  # processes' clocks may differ
 def read_used(db: apsw.Connection, counters: Collection[Counter]) -> dict[Counter, int]:
     """What is counted; counters that never were are absent."""
     sql = "SELECT used FROM quotas WHERE subject = ? AND counted = ? AND day = ?"
-    found = {counter: first_row(db, sql, counter) for counter in counters}
-    return {counter: row[0] for counter, row in found.items() if row is not None}
+    found = {counter: first_value(db, sql, counter) for counter in counters}
+    return {counter: used for counter, used in found.items() if used is not None}
 
 
 def _spend(

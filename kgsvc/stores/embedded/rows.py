@@ -29,8 +29,7 @@ from kgsvc.domain.model.graph import (
     Source,
     SummaryPart,
 )
-from kgsvc.domain.model.items import ItemStatus, Lease
-from kgsvc.stores import records
+from kgsvc.domain.model.items import Lease
 from kgsvc.stores.embedded.schema import ID_BITS
 
 Row = tuple[Any, ...]
@@ -54,8 +53,19 @@ def one_row(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Row:
 
 
 def column(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> list[Any]:
-    """The first column of every row of a statement."""
-    return [row[0] for row in db.execute(text, values)]
+    """The only column of every row of a statement."""
+    return [value for (value,) in db.execute(text, values)]
+
+
+def first_value(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Any:
+    """The only column of the first row of a statement; None if it has none."""
+    return next(iter(column(db, text, values)), None)
+
+
+def one_value(db: apsw.Connection, text: str, values: Sequence[Any] = ()) -> Any:
+    """The only column of the row of a statement that always has one."""
+    (value,) = column(db, text, values)
+    return value
 
 
 def upsert(
@@ -125,7 +135,7 @@ def leased_group(db: apsw.Connection, lease: Lease) -> GroupRow:
 
 def new_gid(db: apsw.Connection) -> int:
     """A gid that no group ever had."""
-    return int(one_row(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid")[0])
+    return int(one_value(db, "UPDATE totals SET last_gid = last_gid + 1 RETURNING last_gid"))
 
 
 _TAKE = "UPDATE {} SET last_id = last_id + ? WHERE gid = ? RETURNING last_id"
@@ -135,10 +145,10 @@ def take_ids(db: apsw.Connection, gid: int, count: int) -> range:
     """`count` fresh ids for rows of the group."""
     if not count:
         return range(0)
-    row = first_row(db, _TAKE.format("groups"), (count, gid))
-    if row is None:  # of a group that is being imported
-        row = one_row(db, _TAKE.format("imports"), (count, gid))
-    return range(row[0] - count + 1, row[0] + 1)
+    last = first_value(db, _TAKE.format("groups"), (count, gid))
+    if last is None:  # of a group that is being imported
+        last = one_value(db, _TAKE.format("imports"), (count, gid))
+    return range(last - count + 1, last + 1)
 
 
 def id_span(gid: int) -> tuple[int, int]:
@@ -150,8 +160,8 @@ def page_end(db: apsw.Connection, group: GroupRow, after_rev: int, limit: int) -
     """Up to which revision a page of facts goes: that of its `limit`-th fact, the group's if there are
     fewer."""
     later = "SELECT rev FROM facts WHERE gid = ? AND rev > ? ORDER BY rev LIMIT 1 OFFSET ?"
-    row = first_row(db, later, (group.gid, after_rev, max(limit, 1) - 1))
-    return group.rev if row is None else int(row[0])
+    rev = first_value(db, later, (group.gid, after_rev, max(limit, 1) - 1))
+    return group.rev if rev is None else int(rev)
 
 
 def ids_of(
@@ -198,16 +208,23 @@ def _list_text(value: Collection[Any]) -> str:
 def _map(text: str) -> dict[str, Any]:
     if text == "{}":
         return {}
-    made: dict[str, Any] = _decode(text)[0]
+    made: dict[str, Any]
+    made, _end = _decode(text)
+    return made
+
+
+def _values(text: str) -> list[Any]:
+    made: list[Any]
+    made, _end = _decode(text)
     return made
 
 
 def strings(text: str) -> tuple[str, ...]:
     """A stored JSON list of texts."""
-    return () if text == "[]" else tuple(_decode(text)[0])
+    return () if text == "[]" else tuple(_values(text))
 
 
-def episode_of(row: Row, max_chars: int | None = None) -> Episode:
+def episode_of(row: Sequence[Any], max_chars: int | None = None) -> Episode:
     """From `live_episodes` (id, gid, …), the body cut to `max_chars`."""
     _id, _gid, uuid, group_id, body, source, *times_and_names, role_type, role, content_hash = row
     role_type = None if role_type is None else RoleType(role_type)
@@ -246,12 +263,13 @@ def episode_row(row_id: int, gid: int, episode: Episode) -> Row:
     return (row_id, gid, episode.uuid, str(episode.source), *_EPISODE(episode), *spoken)
 
 
-def entity_of(row: Row) -> Entity:
+def entity_of(row: Sequence[Any]) -> Entity:
     """From `live_entities` (id, gid, …)."""
-    attributes, labels, episode, updated, stamps, more = row[7:]
+    _id, _gid, uuid, group_id, name, created, summary, *columns = row
+    attributes, labels, episode, updated, stamps, more = columns
     typed: Row = (_map(attributes), strings(labels), episode)
     stamped: Row = (updated, _map(stamps), *_summary_of(_map(more)))
-    return Entity(*row[2:7], *typed, *stamped)
+    return Entity(uuid, group_id, name, created, summary, *typed, *stamped)
 
 
 def _summary_of(more: Mapping[str, Any]) -> tuple[tuple[SummaryPart, ...], Rewriting | None]:
@@ -284,11 +302,12 @@ _KINDS = {each.value: each for each in FactKind}  # looked up in a third of the 
 _POLARITIES = {each.value: each for each in Polarity}
 
 
-def fact_of(row: Row) -> Fact:
-    """From `live_facts` (id, gid, rev, uuid, …); columns behind them are ignored."""
-    kind, polarity, qualifiers, keywords, weight, episodes, evidence = row[18:25]
+def fact_of(row: Sequence[Any]) -> Fact:
+    """From `live_facts` (id, gid, rev, uuid, …)."""
+    _id, _gid, _rev, *stated, by_fact, by_episode, reason, before_ms, attributes, detail = row
+    *plain, kind, polarity, qualifiers, keywords, weight, episodes, evidence = stated
     values: Row = (
-        *row[3:18],
+        *plain,
         _KINDS[kind],
         _POLARITIES[polarity],
         _map(qualifiers),
@@ -296,9 +315,9 @@ def fact_of(row: Row) -> Fact:
         weight,
         strings(episodes),
         _evidence(evidence),
-        *row[25:29],
-        _map(row[29]),
-        *_fact_detail(row[30]),
+        *(by_fact, by_episode, reason, before_ms),
+        _map(attributes),
+        *_fact_detail(detail),
     )
     return Fact(*values)
 
@@ -342,10 +361,5 @@ def fact_row(row_id: int, gid: int, rev: int, source_id: int, target_id: int, fa
     return (row_id, gid, fact.uuid, rev, source_id, target_id, *_FACT(fact), *stated, *support, *rest)
 
 
-def status_of(row: Row) -> ItemStatus:
-    """From `live_items` (id, gid, …)."""
-    return records.status_of(row[2:11], row[15:18], row[18])
-
-
 def _evidence(text: str) -> tuple[Evidence, ...]:
-    return () if text == "[]" else tuple(Evidence(*row) for row in _decode(text)[0])
+    return () if text == "[]" else tuple([Evidence(*piece) for piece in _values(text)])

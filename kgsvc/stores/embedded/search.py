@@ -87,7 +87,8 @@ def _communities(
 ) -> tuple[IndexedCommunity, ...] | None:
     """They come before everything else of their revision."""
     current = first_row(db, "SELECT build_id, rev FROM community_current WHERE gid = ?", (group.gid,))
-    if current is None or not after <= (current[1], "") <= upto:
+    build_id, rev = current or (None, 0)
+    if build_id is None or not after <= (rev, "") <= upto:
         return None
     sql = """
         SELECT c.uuid, c.name, c.summary, c.created_ms,
@@ -96,7 +97,7 @@ def _communities(
             LEFT JOIN next_vectors x ON x.id = c.id
         WHERE c.gid = ?1 AND c.build_id = ?2 ORDER BY c.uuid
         """
-    rows = all_rows(db, sql, (group.gid, current[0], group.space))
+    rows = all_rows(db, sql, (group.gid, build_id, group.space))
     return tuple(IndexedCommunity(*row) for row in rows)
 
 
@@ -120,7 +121,7 @@ def _cuts(db: apsw.Connection, group: GroupRow, after: Place, limit: int, max_by
         ) WHERE number = ?4 OR total > ?5 ORDER BY rev, uuid LIMIT 1
         """
     episode = first_row(db, sql, (group.gid, *after, limit, max_bytes))
-    return [(row[0], row[1]) for row in (entity, episode) if row is not None]
+    return [(rev, uuid) for rev, uuid in filter(None, (entity, episode))]
 
 
 def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, str, int, str]) -> tuple[str, ...]:
@@ -138,13 +139,13 @@ def _removed(db: apsw.Connection, kind: str, span: tuple[int, int, str, int, str
 
 
 def _entity(row: Row) -> IndexedEntity:
-    space, vector, names = row[-3:]
-    return IndexedEntity(entity_of(row[:-3]), tuple(sorted(json.loads(names))), space or "", vector)
+    *entity, space, vector, names = row
+    return IndexedEntity(entity_of(entity), tuple(sorted(json.loads(names))), space or "", vector)
 
 
 def _episode(row: Row) -> IndexedEpisode:
-    space, vectors, entities = row[-3:]
-    return IndexedEpisode(episode_of(row[:-3]), tuple(sorted(json.loads(entities))), space or "", vectors)
+    *episode, space, vectors, entities = row
+    return IndexedEpisode(episode_of(episode), tuple(sorted(json.loads(entities))), space or "", vectors)
 
 
 def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHead]:
@@ -153,7 +154,7 @@ def _heads(db: apsw.Connection, group_ids: Collection[str]) -> dict[str, GroupHe
         WHERE group_id IN (SELECT value FROM json_each(?))
         """
     rows = all_rows(db, sql, (json_list(group_ids),))
-    return {row[0]: GroupHead(*row) for row in rows}
+    return {group_id: GroupHead(group_id, *head) for group_id, *head in rows}
 
 
 def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> Changes:
@@ -173,19 +174,19 @@ def _changes(db: apsw.Connection, group_id: str, after_rev: int, limit: int) -> 
             AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.uuid = t.uuid AND f.gid = t.gid)
         ORDER BY t.rev, t.uuid
         """
-    removed = all_rows(db, sql, span)
+    removed = column(db, sql, span)
     return Changes(
         group.head,
         tuple(_indexed(row) for row in facts),
-        tuple(row[0] for row in removed),
+        tuple(removed),
         upto_rev,
         more=upto_rev < group.rev,
     )
 
 
 def _indexed(row: Row) -> IndexedFact:
-    space, vector, words = row[31:34]
-    return IndexedFact(fact_of(row), space or "", vector, words)
+    *fact, space, vector, words = row
+    return IndexedFact(fact_of(fact), space or "", vector, words)
 
 
 def _note_proof(db: apsw.Connection, head: GroupHead, proof: str) -> bool:

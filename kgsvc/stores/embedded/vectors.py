@@ -9,7 +9,18 @@ from typing import LiteralString
 import apsw
 
 from kgsvc.domain.model.delta import GraphDelta, SpaceVectors
-from kgsvc.stores.embedded.rows import Ids, all_rows, first_row, group_of, id_span, ids_of, json_ids, upsert
+from kgsvc.stores.embedded.rows import (
+    Ids,
+    all_rows,
+    column,
+    first_row,
+    first_value,
+    group_of,
+    id_span,
+    ids_of,
+    json_ids,
+    upsert,
+)
 
 # By kind of row: the table of its vectors, and the column that holds them.
 TABLES: Mapping[LiteralString, tuple[LiteralString, LiteralString]] = {
@@ -78,9 +89,10 @@ def _spaces(db: apsw.Connection, gid: int, own: str) -> tuple[str, str | None]:
     row = first_row(db, sql, (gid,))
     if row is None:
         return own, None
-    if not row[0]:
+    used, wanted = row
+    if not used:
         db.execute("UPDATE groups SET space = ? WHERE gid = ?", (own, gid))
-    return row[0] or own, row[1]
+    return used or own, wanted
 
 
 def _forget(db: apsw.Connection, changed: Mapping[int, LiteralString]) -> None:
@@ -91,12 +103,12 @@ def _forget(db: apsw.Connection, changed: Mapping[int, LiteralString]) -> None:
 
 
 def _put(db: apsw.Connection, rev: int, space: str, written: Written) -> None:
-    for kind, (table, column) in TABLES.items():
+    for kind, (table, data_column) in TABLES.items():
         rows = [(row_id, space, data) for row_id, (each, data) in written.items() if each == kind]
         if kind == "entity":
             db.executemany(_ENTITY, [(*row, rev) for row in rows])
         elif rows:
-            db.executemany(upsert(table, "id", f"space, {column}"), rows)
+            db.executemany(upsert(table, "id", f"space, {data_column}"), rows)
 
 
 def put_next(db: apsw.Connection, space: str, written: Written) -> None:
@@ -108,8 +120,8 @@ def space_of(db: apsw.Connection, gid: int) -> str:
     """The space of most of the vectors that stand in their places; empty: there are none."""
     tables = ("fact_vectors", "entity_vectors", "passage_vectors")
     sql = "SELECT space FROM {} WHERE id BETWEEN ? AND ? GROUP BY space ORDER BY count(*) DESC, space LIMIT 1"
-    found = (first_row(db, sql.format(table), id_span(gid)) for table in tables)
-    return next((str(row[0]) for row in found if row is not None), "")
+    found = (first_value(db, sql.format(table), id_span(gid)) for table in tables)
+    return next((str(space) for space in found if space is not None), "")
 
 
 def bring_up(db: apsw.Connection, group_id: str, limit: int) -> bool:
@@ -117,7 +129,7 @@ def bring_up(db: apsw.Connection, group_id: str, limit: int) -> bool:
     left."""
     group = group_of(db, group_id)
     sql = "SELECT id FROM next_vectors WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
-    ids = [row[0] for row in all_rows(db, sql, (*id_span(group.gid), limit))]
+    ids = column(db, sql, (*id_span(group.gid), limit))
     if not ids:
         db.execute("UPDATE groups SET tidying = 0 WHERE gid = ?", (group.gid,))
         return False
