@@ -52,14 +52,15 @@ def _width(blocks: Sequence[Sequence[str]]) -> float:
 
 
 def _joined(block: Sequence[str], width: float) -> Iterator[str]:
-    whole = block[0]
+    parts = [block[0]]
     for before, line in pairwise(block):
         if _goes_on(before.rstrip(), line.strip(), width):
-            whole = f"{whole.rstrip()} {line.strip()}"
+            parts[-1] = parts[-1].rstrip()
+            parts.append(line.strip())
         else:
-            yield whole
-            whole = line
-    yield whole
+            yield " ".join(parts)
+            parts = [line]
+    yield " ".join(parts)
 
 
 def _goes_on(before: str, line: str, width: float) -> bool:

@@ -29,6 +29,7 @@ _PLAIN_PREFIX = re.compile(rf"[ \t]*+({_NAME}):[ \t]+")
 _STAMP = r"(?:\[?\d[\d.,:/ \t-]{4,24}(?:[AaPp][Mm])?\]?(?: -)? )?"  # when, in an exported chat
 _LINE_PREFIX = re.compile(rf"(?m)^[ \t]*+{_STAMP}({_NAME}):[ \t]+")
 _PREFIX_BOUND = 400  # characters that a speaker's prefix may take
+_LISTED = 200  # people of lists that are looked for in a text
 _ORDINARY = en.COMMON | en.STOP | MONTHS.keys() | WEEKDAYS.keys()
 _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})
 
@@ -146,7 +147,8 @@ def cast_of(request: ExtractionRequest) -> Cast:
     """The cast of an episode: it knows people by parts of their full names where only one fits."""
     participants = participants_of(request)
     body = cleaned(request.episode.body[:READ])
-    listed = tuple(islice(people_listed(body), MOST)) if request.episode.source is Source.DOCUMENT else ()
+    people = people_listed(body) if request.episode.source is Source.DOCUMENT else ()
+    listed = tuple(islice(dict.fromkeys(people), _LISTED))
     full = [*participants, *_full_names(body), *listed]
     held = {(name[0], name.rsplit(" ", 1)[-1]) for name in full}  # "A. Holm" may be Ann Holm
     others = (name for name in _INITIALLED.findall(body) if (name[0], name.rsplit(" ", 1)[-1]) not in held)
