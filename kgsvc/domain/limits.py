@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 MIB = 1024 * 1024
 DAY_MS = 86_400_000
@@ -75,7 +75,14 @@ class Limits:
 
 
 _BYTES_RETRY_MS = 3_600_000  # no time frees bytes, deleting does: ask again after this
-Counter = tuple[str, str, int]  # subject, what is counted, day
+
+
+class Counter(NamedTuple):
+    """What a use is counted under."""
+
+    subject: str
+    counted: str
+    day: int  # 0: of all days
 
 
 class Counted(StrEnum):
@@ -97,7 +104,8 @@ class Allowance:
 
     def counter(self, now_ms: int) -> Counter:
         """Under which the present use is counted."""
-        return (self.subject, str(self.counted), 0 if self.counted is Counted.BYTES else now_ms // DAY_MS)
+        day = 0 if self.counted is Counted.BYTES else now_ms // DAY_MS
+        return Counter(self.subject, str(self.counted), day)
 
     def retry_after_ms(self, now_ms: int) -> int:
         """When there may be room again."""

@@ -72,7 +72,7 @@ def _delta(group_id: str, space: str, rows: Sequence[Moved]) -> GraphDelta:
 def kept_by(page: ImportPage) -> dict[Counter, int]:
     """What the bodies of a page add to counters of quotas."""
     size = sum(len(row.episode.body.encode()) for row in page.rows if isinstance(row, MovedEpisode))
-    return {(subject, str(Counted.BYTES), 0): size for subject in page.keepers if size}
+    return {Counter(subject, str(Counted.BYTES), 0): size for subject in page.keepers if size}
 
 
 def is_due(row: MovedEpisode) -> bool:

@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from google.rpc import error_details_pb2, status_pb2
 
+from kgsvc.domain.limits import Counter
 from kgsvc.v1 import types_pb2 as typ
 from tests.acceptance.access import HOUR_MS, Guarded, guarded
 from tests.acceptance.asking import ask, will_say
@@ -152,7 +153,7 @@ async def test_model_tokens_are_set_aside_and_then_settled(
         assert 0 < spent < 9_000
         async with opened(alone) as store:
             day = int(item.updated_at.ToMilliseconds() // (24 * HOUR_MS))
-            counter = (f"group {group}", "model_tokens", day)
+            counter = Counter(f"group {group}", "model_tokens", day)
             assert await store.used([counter]) == {counter: spent}
         await second.run(1, 1)
         assert len(second.accepted) == 1
@@ -173,7 +174,7 @@ async def test_who_asks_pays_for_the_answer(
 
         async def used() -> int:
             day = time.time_ns() // (24 * HOUR_MS * 1_000_000)
-            counters = [(f"group {group}", "model_tokens", each) for each in (day - 1, day)]
+            counters = [Counter(f"group {group}", "model_tokens", each) for each in (day - 1, day)]
             return sum((await store.used(counters)).values())
 
         await client.ingest(group, [telling(JAN, fact("KNOWS", "Ann", "Bob"), uuid="a")])

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kgsvc.domain.errors import Conflict
+from kgsvc.domain.limits import Counter
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.documents import Document, Place, Revision
 from kgsvc.domain.model.graph import Closure
@@ -246,7 +247,7 @@ async def test_another_import_takes_the_place_of_one(g: Scratch) -> None:
 async def test_bodies_count_for_quotas_until_they_go(g: Scratch) -> None:
     """Also those of an import that is never over."""
     rows = await taken(g)
-    counter = (f"group {g.id}", "bytes", 0)
+    counter = Counter(f"group {g.id}", "bytes", 0)
 
     async def counted() -> int:
         return (await g.store.used([counter])).get(counter, 0)

@@ -9,11 +9,11 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.neo4j.adoption import Adoption
-from kgsvc.stores.neo4j.base import unavailable
 from kgsvc.stores.neo4j.bookmarks import Seen
 from kgsvc.stores.neo4j.causality import Causality
 from kgsvc.stores.neo4j.communities import Communities
 from kgsvc.stores.neo4j.documents import Documents
+from kgsvc.stores.neo4j.errors import unavailable
 from kgsvc.stores.neo4j.fact_terms import ColdSearch
 from kgsvc.stores.neo4j.fills import Fills
 from kgsvc.stores.neo4j.graph import Graph

@@ -14,7 +14,8 @@ from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import check_schema
 from kgsvc.stores.neo4j.base import Row, Tx
 from kgsvc.stores.neo4j.erasures import Neo4jErasures, note_erased
-from kgsvc.stores.neo4j.receipts import RELEASE_GROUP
+from kgsvc.stores.neo4j.quotas import RELEASE_GROUP
+from kgsvc.stores.neo4j.rows import column, first_value
 from kgsvc.stores.neo4j.schema import BOOTSTRAP, FACT_VECTORS, SCHEMA, SCHEMA_VERSION
 from kgsvc.stores.protocol import GroupSize, StoreInfo
 
@@ -250,28 +251,28 @@ class Admin(Neo4jErasures):
             await (await session.run(Query(statement, timeout=_SCHEMA_S))).consume()
 
     async def keyed(self, fingerprint: int) -> int:
-        return int((await self._run(_KEYED, fingerprint=fingerprint))[0][0])
+        return int(first_value(await self._run(_KEYED, fingerprint=fingerprint)))
 
     async def info(self) -> StoreInfo:
         """Schema version 0: not migrated yet."""
         ((version,),) = await self._run(_ENGINE)
         schema = await self._run(_SCHEMA_VERSION)
-        return StoreInfo("neo4j", version, schema[0][0] if schema else 0)
+        return StoreInfo("neo4j", version, first_value(schema) or 0)
 
     async def bad_indexes(self) -> list[str]:
         wanted = set(_MADE.findall("\n".join([BOOTSTRAP, *SCHEMA])))
-        states = {row[0]: row[1] for row in await self._run(_INDEXES)}
+        states = dict(await self._run(_INDEXES))
         return sorted(name for name in wanted if states.get(name) != "ONLINE")
 
     async def clock_ms(self) -> int:
-        return int((await self._run(_CLOCK))[0][0])
+        return int(first_value(await self._run(_CLOCK)))
 
     async def delete_group(self, group_id: str, now_ms: int, erasure_id: str = "") -> None:
         async def close(tx: Tx) -> list[Row]:
             found = await tx.run(_COUNTS, group_id=group_id) if erasure_id else []
             rows = await tx.run(_CLOSE_GROUP, group_id=group_id, now_ms=now_ms, shard=self._shard())
             if erasure_id:
-                counts = dict(zip(GROUP_COUNTS, found[0], strict=True)) if found else {}
+                counts = {name: count for row in found for name, count in zip(GROUP_COUNTS, row, strict=True)}
                 await note_erased(tx, group_id, Erased(erasure_id, counts))
             return rows
 
@@ -298,10 +299,10 @@ class Admin(Neo4jErasures):
         await self._run(_FORGET, group_id=group_id)
 
     async def group_ids(self) -> list[str]:
-        return sorted(row[0] for row in await self._run(_GROUPS))
+        return sorted(column(await self._run(_GROUPS)))
 
     async def busiest_groups(self, limit: int) -> list[str]:
-        return [row[0] for row in await self._run(_BUSIEST, limit=limit)]
+        return column(await self._run(_BUSIEST, limit=limit))
 
     async def group_sizes(self, first: str, end: str, limit: int) -> list[GroupSize]:
         return [GroupSize(*row) for row in await self._run(_SIZES, first=first, end=end, limit=limit)]
@@ -310,8 +311,8 @@ class Admin(Neo4jErasures):
         await self._run(_PUT_ONTOLOGY, group_id=group_id, yaml=yaml)
 
     async def ontology(self, group_id: str) -> str | None:
-        rows = await self._run(_ONTOLOGY, group_id=group_id)
-        return rows[0][0] if rows else None
+        yaml: str | None = first_value(await self._run(_ONTOLOGY, group_id=group_id))
+        return yaml
 
     async def close(self) -> None:
         await self._driver.close()

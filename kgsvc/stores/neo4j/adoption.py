@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, LiteralString
 
@@ -166,8 +167,9 @@ def _episode(group_id: str, row: Row, now_ms: int) -> Episode:
 
 
 def _fact(row: Row) -> ForeignFact:
-    fields = [*row[:11], dict(row[11]), _plain(row[12], _FACT_FIELDS)]
-    return ForeignFact(*fields)
+    *fields, episodes, values = row
+    known = ForeignFact(*fields)
+    return replace(known, episodes=dict(episodes), attributes=_plain(values, _FACT_FIELDS))
 
 
 def _plain(values: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:

@@ -9,18 +9,16 @@ from typing import Any, LiteralString
 from neo4j import AsyncDriver
 
 from kgsvc.domain.errors import Conflict, LeaseLost, RevisionChanged, StoreRefused
+from kgsvc.domain.limits import Counter
 from kgsvc.domain.model.delta import GraphDelta, GroupHead, Guard, StaleItems
 from kgsvc.stores.neo4j.base import Tx, for_each, whole_text
 from kgsvc.stores.neo4j.erasures import note_erased
-from kgsvc.stores.neo4j.guards import LOCK, check, questions_of
-from kgsvc.stores.neo4j.receipts import LOCK_COUNTERS
+from kgsvc.stores.neo4j.guards import LOCK, Locked, check, questions_of
+from kgsvc.stores.neo4j.quotas import LOCK_COUNTERS, counter_rows
 from kgsvc.stores.neo4j.writing import DeltaWriting
 from kgsvc.stores.together import Together
 
-_LOCK_EACH: LiteralString = for_each(
-    whole_text(LOCK),
-    "head, token, claimed, ours, owners, entities, facts, known, group_id, counters, wanted",
-)
+_LOCK_EACH: LiteralString = for_each(whole_text(LOCK), ", ".join(Locked._fields))
 _TOGETHER = 32  # changes of one transaction
 _ROWS_TOGETHER = 2_000  # that they write, unless a single one writes more
 _AT_ONCE = 2  # such transactions
@@ -61,31 +59,28 @@ class Apply(DeltaWriting):
     async def _lock_and_write(self, changes: Sequence[Change], tx: Tx) -> dict[str, GroupHead | Exception]:
         """All locks first, in one order everywhere: of groups, then of the counters that they share."""
         ordered = sorted(changes, key=lambda change: change[0].group_id)
-        rows = await tx.run(_LOCK_EACH, all=[questions_of(delta, guard.token) for delta, guard in ordered])
-        by_group = {row[8]: row for row in rows}
-        if counters := sorted({tuple(counter) for row in rows for counter in row[9]}):
-            await tx.run(LOCK_COUNTERS, counters=[list(counter) for counter in counters])
+        asked = [questions_of(delta, guard.token) for delta, guard in ordered]
+        locked = list(map(Locked._make, await tx.run(_LOCK_EACH, all=asked)))
+        by_group = {there.group_id: there for there in locked}
+        if counters := sorted({Counter(**each) for there in locked for each in there.counters}):
+            await tx.run(LOCK_COUNTERS, counters=counter_rows(counters))
         found: dict[str, GroupHead | Exception] = {}
         writes: list[dict[str, Any]] = []
         shard = self._shard()
         for delta, guard in ordered:
-            row = by_group[delta.group_id]
+            there = by_group[delta.group_id]
             try:
-                unchanged = check(row, delta, guard)
+                unchanged = check(there, delta, guard)
             except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:
                 if len(ordered) == 1:
                     raise  # nothing stays of it, not even the record of a group that was not there
                 found[delta.group_id] = refused
                 continue
             if unchanged is None:
-                writes.append(self.written(row, delta, guard) | {"shard": shard})
-                head = (
-                    writes[-1]["rev"],
-                    guard.epoch,
-                    delta.system_ms,
-                    row[0][3] or writes[-1]["used"] or "",
-                )
-                unchanged = GroupHead(delta.group_id, *head)
+                values = self.written(there, delta, guard) | {"shard": shard}
+                writes.append(values)
+                space = there.space or values["used"] or ""
+                unchanged = GroupHead(delta.group_id, values["rev"], guard.epoch, delta.system_ms, space)
             found[delta.group_id] = unchanged
         await self.write_rows(tx, writes)
         for delta, _ in ordered:

@@ -1,7 +1,7 @@
-"""Running statements: the clauses they share, sessions and retries, what the driver's errors mean.
+"""Running statements: the clauses they share, sessions and retries.
 
 In a statement a name in angle brackets, as `<GROUP>`, stands for columns (rows.py) or for a clause below,
-which may name those after it. `<SEEK n:Entity row[0]>` matches the group's row with that uuid by its index:
+which may name those after it. `<SEEK n:Entity row.uuid>` matches the group's row with that uuid by its index:
 the row of the epoch `$p.epoch`, or, with `IN epoch` behind it, that of the variable `epoch`.
 """
 
@@ -15,16 +15,7 @@ from itertools import cycle
 from typing import Any, LiteralString, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncDriver, AsyncSession, AsyncTransaction, Bookmarks, Query
-from neo4j.exceptions import (
-    AuthError,
-    ConstraintError,
-    DatabaseError,
-    DriverError,
-    IncompleteCommit,
-    Neo4jError,
-    ServiceUnavailable,
-    SessionExpired,
-)
+from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -33,10 +24,19 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from kgsvc.domain.errors import StoreRefused, StoreUnavailable
 from kgsvc.stores.consistency import may_lag
 from kgsvc.stores.neo4j.bookmarks import Seen
-from kgsvc.stores.neo4j.rows import ENTITY, EPISODE, FACT, QUEUED, SET_ENTITY, SET_FACT, STATUS
+from kgsvc.stores.neo4j.errors import is_transient, lost_race, store_error
+from kgsvc.stores.neo4j.rows import (
+    ENTITY,
+    EPISODE,
+    FACT,
+    PUT_EPISODE,
+    QUEUED,
+    SET_ENTITY,
+    SET_FACT,
+    STATUS,
+)
 from kgsvc.stores.neo4j.schema import ACTIVITY_SHARDS
 
 
@@ -117,12 +117,11 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<UNMARK>": """MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
     SET i.started = null,
         i.crash_attempts = i.crash_attempts - CASE WHEN i.suspect = true THEN 1 ELSE 0 END""",
-    # How many of `due` fit into `$p.max_bytes`, at least one. `taken` is [sum, count] of their bodies; a sum
-    # of -1 takes nothing more.
-    "<FITTING>": """reduce(taken = [0, 0], i IN due | CASE
-            WHEN taken[1] = 0 OR (taken[0] >= 0 AND taken[0] + i.bytes <= $p.max_bytes)
-            THEN [taken[0] + i.bytes, taken[1] + 1]
-            ELSE [-1, taken[1]] END)[1]""",
+    # How many of `due` fit into `$p.max_bytes`, at least one. Where `bytes` is -1, nothing more is taken.
+    "<FITTING>": """reduce(taken = {bytes: 0, count: 0}, i IN due | CASE
+            WHEN taken.count = 0 OR (taken.bytes >= 0 AND taken.bytes + i.bytes <= $p.max_bytes)
+            THEN {bytes: taken.bytes + i.bytes, count: taken.count + 1}
+            ELSE {bytes: -1, count: taken.count} END).count""",
     # An unfinished item of an older epoch ends without content.
     "<PARK_STALE>": """
     SET i.state = 'parked', i.reason = 'group_deleted', i.updated_ms = $p.now_ms, i.name = null,
@@ -136,68 +135,12 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
     "<FACT>": FACT,
     "<STATUS>": STATUS,
     "<QUEUED>": QUEUED,
+    "<PUT_EPISODE>": PUT_EPISODE,
     "<SET_ENTITY>": SET_ENTITY,
     "<SET_FACT>": SET_FACT,
 }
 
-# Errors that the values of a statement cause. A shortage of memory of the whole server has another code.
-_REFUSALS = frozenset(
-    {
-        "Neo.ClientError.Statement.TypeError",
-        "Neo.ClientError.Statement.ArgumentError",
-        "Neo.ClientError.Statement.ArithmeticError",
-        "Neo.ClientError.General.TransactionOutOfMemoryError",
-    }
-)
-_TOO_LARGE = "too large to index"  # its code is that of any failure within a statement
-_DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
 _RACES = 5  # so often a race may be lost before the loser is told that the store is too busy
-
-
-def is_transient(error: BaseException) -> bool:
-    """Whether trying again can help: a deadlock, a lost connection, a lost race for a uuid or a key."""
-    if isinstance(error, ConstraintError):
-        return True
-    return isinstance(error, (Neo4jError, DriverError)) and error.is_retryable()
-
-
-def _lost_race(error: BaseException | None) -> bool:
-    """Whether another client was faster: the next try sees what that one wrote."""
-    return isinstance(error, ConstraintError) or getattr(error, "code", None) == _DEADLOCK
-
-
-def store_error(error: Exception) -> StoreUnavailable | StoreRefused:
-    """The service's error for one of the driver: refused because of its values, or the store unavailable."""
-    if not _refuses(error):
-        return unavailable(error)
-    made = StoreRefused(f"Neo4j refuses this write ({getattr(error, 'code', None)})")
-    made.__cause__ = error
-    return made
-
-
-def _refuses(error: Exception) -> bool:
-    return isinstance(error, Neo4jError) and (
-        error.code in _REFUSALS or (isinstance(error, DatabaseError) and _TOO_LARGE in (error.message or ""))
-    )
-
-
-def unavailable(error: Exception) -> StoreUnavailable:
-    """The error as StoreUnavailable with one sentence that quotes no data, `error` chained as its cause."""
-    made = StoreUnavailable(_sentence(error))
-    made.__cause__ = error
-    return made
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, AuthError):
-        return "Neo4j refused the user name or the password"
-    if isinstance(error, (ServiceUnavailable, SessionExpired)):
-        return "Neo4j cannot be reached"
-    if isinstance(error, TimeoutError):
-        return "Neo4j did not answer in time"
-    if isinstance(error, ConstraintError):
-        return "Neo4j is too busy: other clients kept writing first"
-    return f"Neo4j failed ({getattr(error, 'code', None) or type(error).__name__})"
 
 
 T = TypeVar("T")
@@ -376,7 +319,7 @@ class Base:
         impatient = stop_after_delay(self._patience_s)
 
         def enough(state: RetryCallState) -> bool:
-            lost = state.outcome is not None and _lost_race(state.outcome.exception())
+            lost = state.outcome is not None and lost_race(state.outcome.exception())
             return impatient(state) and not (lost and state.attempt_number < _RACES)
 
         def worth(error: BaseException) -> bool:

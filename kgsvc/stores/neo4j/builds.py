@@ -20,6 +20,7 @@ from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
 from kgsvc.stores.neo4j.base import Base, Row, Tx
 from kgsvc.stores.neo4j.guards import claim_rows
+from kgsvc.stores.neo4j.rows import first_value
 from kgsvc.stores.records import build_of
 
 _ASK: LiteralString = """
@@ -31,7 +32,7 @@ _ASK: LiteralString = """
         MATCH (k:KgIdempotency
             {group_id: $p.group_id, epoch: epoch, operation: claim.operation, key: claim.key})
         WHERE k.expires_ms > claim.now_ms
-        RETURN collect([k.input_hash, k.uuids[0]]) AS answers
+        RETURN collect([k.input_hash, head(k.uuids)]) AS answers
     }
     CALL (epoch) {
         MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(group_id, epoch, next_ms)
@@ -130,11 +131,11 @@ class Builds(Base):
 
     async def build(self, group_id: str, build_id: str) -> CommunityBuild | None:
         rows = await self._run(_READ_BUILD, group_id=group_id, build_id=build_id)
-        return build_of(rows[0]) if rows else None
+        return next(map(build_of, rows), None)
 
     async def remove_builds(self, group_id: str, before_ms: int) -> int:
         rows = await self._run(_REMOVE_BUILDS, group_id=group_id, before_ms=before_ms)
-        return int(rows[0][0])
+        return int(first_value(rows))
 
     async def open_builds(self, now_ms: int, limit: int) -> list[BuildWork]:
         return [BuildWork(*row) for row in await self._run(_OPEN, now_ms=now_ms, limit=limit)]
@@ -144,7 +145,7 @@ class Builds(Base):
         rows = await self._run(_CLAIM_BUILD, **asdict(seen), **asked)
         if not rows:
             return None
-        epoch, attempts, created_ms, drafted = rows[0]
+        ((epoch, attempts, created_ms, drafted),) = rows
         return BuildLease(
             seen.build_id, seen.group_id, owner_id, seen.token + 1, epoch, attempts, created_ms, drafted
         )
@@ -163,7 +164,8 @@ class Builds(Base):
         rows = await self._run(statement, **asdict(lease), **values)
         if not rows:
             raise LeaseLost("the build is another process's, or its group was deleted")
-        return rows[0]
+        (row,) = rows
+        return row
 
 
 async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: int) -> CommunityBuild:
@@ -173,7 +175,7 @@ async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: in
     for input_hash, build_id in answers:
         if is_repetition(claim, input_hash):
             return await _present(tx, request.group_id, build_id)
-    build_id = under_way[0] if under_way else request.build_id
+    build_id = next(iter(under_way), request.build_id)
     if not under_way:
         await tx.run(_RECORD, **address, build_id=build_id, now_ms=request.now_ms, shard=shard)
     for row in claims:
@@ -185,7 +187,8 @@ async def _present(tx: Tx, group_id: str, build_id: str) -> CommunityBuild:
     rows = await tx.run(_READ_BUILD, group_id=group_id, build_id=build_id)
     if not rows:  # keys and builds go together, with their group
         raise LeaseLost("the build is gone")
-    return build_of(rows[0])
+    (row,) = rows
+    return build_of(row)
 
 
 _BEHIND: LiteralString = """
@@ -211,11 +214,12 @@ _JOIN: LiteralString = """
     WITH g, g.epoch AS epoch
     CALL (epoch) {
         UNWIND $p.members AS row
-        <SEEK n:Entity row[0] IN epoch>
+        <SEEK n:Entity row.entity IN epoch>
         MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
-        WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = $p.build_id AND c.uuid = row[1]
+        WHERE c.group_id = $p.group_id AND c.epoch = epoch AND c.build = $p.build_id
+            AND c.uuid = row.community
         MERGE (c)-[m:HAS_MEMBER]->(n)
-        ON CREATE SET m.uuid = row[2], m.group_id = $p.group_id, m.created_ms = c.created_ms,
+        ON CREATE SET m.uuid = row.uuid, m.group_id = $p.group_id, m.created_ms = c.created_ms,
             m.created_at = c.created_at
     }
     RETURN g.group_id
@@ -230,11 +234,15 @@ class Following(Builds):
 
     async def placements(self, group_id: str, uuids: Collection[str]) -> dict[str, str]:
         rows = await self._run(_PLACEMENTS, group_id=group_id, uuids=list(uuids))
-        return {row[0]: row[1] for row in rows}
+        return dict(rows)
 
     async def join(self, behind: Behind, upto_rev: int, members: Mapping[str, str]) -> bool:
         rows = [
-            [entity, community, membership_uuid(behind.group_id, community, entity)]
+            {
+                "entity": entity,
+                "community": community,
+                "uuid": membership_uuid(behind.group_id, community, entity),
+            }
             for entity, community in members.items()
         ]
         found = await self._run(

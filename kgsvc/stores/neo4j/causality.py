@@ -26,15 +26,17 @@ class Causality(Base):
 
     def __init__(self, driver: AsyncDriver, database: str, deadline_s: float, patience_s: float) -> None:
         super().__init__(driver, database, deadline_s, patience_s)
-        self._made: tuple[frozenset[str], str] = (frozenset(), "")  # the latest token, and of what
+        self._token = ""  # the latest
+        self._token_of: frozenset[str] = frozenset()  # and of what
         self._reached: OrderedDict[str, None] = OrderedDict()
         self._waits = asyncio.Semaphore(_AT_ONCE)
 
     def consistency_token(self) -> str:
-        if self._seen is not None and self._seen.bookmarks != self._made[0]:
-            self._made = (self._seen.bookmarks, encoded(self._seen.bookmarks))
-            self._remember(self._made[1])
-        return self._made[1]
+        if self._seen is not None and self._seen.bookmarks != self._token_of:
+            self._token_of = self._seen.bookmarks
+            self._token = encoded(self._token_of)
+            self._remember(self._token)
+        return self._token
 
     async def catch_up(self, token: str) -> None:
         bookmarks = Bookmarks.from_raw_values(decoded(token))

@@ -70,9 +70,9 @@ _PUT_DRAFTS: LiteralString = """
             d.hubs = row.hubs, d.facts = row.facts, d.by_model = row.by_model
         WITH d, row
         UNWIND row.members AS member
-        <SEEK n:Entity member[0]>
+        <SEEK n:Entity member.entity>
         MERGE (d)-[m:HAS_MEMBER]->(n)
-        ON CREATE SET m.uuid = member[1], m.group_id = $p.group_id, m.created_ms = d.created_ms,
+        ON CREATE SET m.uuid = member.uuid, m.group_id = $p.group_id, m.created_ms = d.created_ms,
             m.created_at = d.created_at
     }
     RETURN b.build_id
@@ -182,7 +182,7 @@ class Communities(Following):
         )
         if not rows:
             return FactLinks((), 0)
-        rev, upto_rev, links = rows[0]
+        ((rev, upto_rev, links),) = rows
         return FactLinks(tuple(Link(*row) for row in links), upto_rev, upto_rev < rev)
 
     async def clear_drafts(self, lease: BuildLease) -> None:
@@ -219,7 +219,7 @@ class Communities(Following):
         )
         if not rows:
             return CommunityPage(None, ())
-        present, found = rows[0]
+        ((present, found),) = rows
         shown = tuple(_community(group_id, row) for row in found[:limit])
         return CommunityPage(present, shown, len(found) > limit)
 
@@ -239,5 +239,7 @@ def _draft_row(group_id: str, draft: Draft) -> dict[str, Any]:
         "hubs": list(draft.hubs),
         "facts": list(draft.facts),
         "by_model": draft.by_model,
-        "members": [[each, membership_uuid(group_id, draft.uuid, each)] for each in draft.members],
+        "members": [
+            {"entity": each, "uuid": membership_uuid(group_id, draft.uuid, each)} for each in draft.members
+        ],
     }

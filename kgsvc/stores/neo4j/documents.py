@@ -12,7 +12,7 @@ from kgsvc.domain.model.items import ItemStatus
 from kgsvc.stores.intake_protocol import Unsettled
 from kgsvc.stores.neo4j.base import Base, Tx
 from kgsvc.stores.neo4j.erasures import note_erased
-from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, status_of, whole
+from kgsvc.stores.neo4j.rows import first_value, status_of, status_rows
 from kgsvc.stores.records import document_of, document_text, places_of, places_text
 
 _DOCUMENT: LiteralString = "<DOCUMENT_OF_GROUP> RETURN d.data, d.open"
@@ -82,7 +82,7 @@ class Documents(Base):
 
     async def document(self, group_id: str, document_id: str) -> Document | None:
         rows = await self._run(_DOCUMENT, group_id=group_id, document_id=document_id)
-        return document_of(group_id, *rows[0]) if rows else None
+        return next((document_of(group_id, *row) for row in rows), None)
 
     async def documents(self, group_id: str, limit: int, after: str) -> list[Document]:
         rows = await self._run(_DOCUMENTS, group_id=group_id, limit=limit, after=after)
@@ -91,7 +91,7 @@ class Documents(Base):
     async def places(self, group_id: str, document_id: str, revision: int | None = None) -> tuple[Place, ...]:
         query = _PLACES if revision is None else _FORMER_PLACES
         rows = await self._run(query, group_id=group_id, document_id=document_id, revision=revision)
-        return places_of(rows[0][0]) if rows else ()
+        return places_of(first_value(rows) or "")
 
     async def former_texts(self, group_id: str, document_id: str) -> list[int]:
         rows = await self._run(_FORMER_TEXTS, group_id=group_id, document_id=document_id)
@@ -114,7 +114,8 @@ class Documents(Base):
             if places is not None and before is not None:
                 former = document_of(document.group_id, before, None).current
                 await tx.run(_KEEP_FORMER, **key, epoch=epoch, revision=former)
-            await tx.run(_FORGET_FORMER, **key, revision=document.revisions[0].number)
+            oldest, *_ = document.revisions
+            await tx.run(_FORGET_FORMER, **key, revision=oldest.number)
             await tx.run(_PUT, **key, **written, epoch=epoch)
 
         await self._transact(put)
@@ -144,7 +145,7 @@ class Documents(Base):
 
         async def remove(tx: Tx) -> bool:
             rows = await tx.run(_REMOVE, **key, latest=latest)
-            if not rows or not rows[0][0]:
+            if not first_value(rows):
                 return False
             await tx.run(_REMOVE_CHUNKS, **key)
             await tx.run(_REMOVE_FORMER, **key)
@@ -156,4 +157,4 @@ class Documents(Base):
 
     async def item_statuses(self, group_id: str, uuids: Collection[str]) -> list[ItemStatus]:
         rows = await self._run(_STATUSES, group_id=group_id, uuids=list(uuids))
-        return [status_of(row) for row in whole(rows, STATUS_OPTIONAL)]
+        return list(map(status_of, status_rows(rows)))

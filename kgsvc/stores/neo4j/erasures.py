@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import LiteralString
+from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import Erasure, added
@@ -16,8 +16,8 @@ _PART: LiteralString = "x.erasure_id, x.group_id, x.kind, x.asked_ms, x.uuid, x.
 
 _BEGIN: LiteralString = """
     UNWIND $p.parts AS row
-    MERGE (x:KgErasure {erasure_id: row[0], group_id: row[1]})
-    ON CREATE SET x.kind = row[2], x.asked_ms = row[3], x.uuid = row[4], x.open = true
+    MERGE (x:KgErasure {erasure_id: row.erasure_id, group_id: row.group_id})
+    ON CREATE SET x.kind = row.kind, x.asked_ms = row.asked_ms, x.uuid = row.uuid, x.open = true
     """
 _READ: LiteralString = (
     "MATCH (x:KgErasure) WHERE x.erasure_id = $p.erasure_id AND x.group_id IS NOT NULL RETURN "
@@ -61,7 +61,7 @@ _NOTE_REMOVED: LiteralString = """
     """
 _COMPLETE: LiteralString = """
     UNWIND $p.parts AS part
-    MATCH (x:KgErasure {erasure_id: part[0], group_id: part[1]})
+    MATCH (x:KgErasure {erasure_id: part.erasure_id, group_id: part.group_id})
     SET x.completed_ms = coalesce(x.completed_ms, $p.now_ms), x.open = null
     """  # a condition on `open` lets the planner walk through all that is open
 
@@ -81,7 +81,10 @@ class Neo4jErasures(Base):
     """ErasureStore, but for `free_erased`."""
 
     async def begin_erasures(self, erasures: Sequence[Erasure]) -> None:
-        parts = [[e.erasure_id, e.group_id, e.kind.value, e.asked_ms, e.uuid] for e in erasures]
+        parts = [
+            {**_id_of(each), "kind": each.kind.value, "asked_ms": each.asked_ms, "uuid": each.uuid}
+            for each in erasures
+        ]
         await self._run(_BEGIN, parts=parts)
 
     async def erasure(self, erasure_id: str) -> list[Erasure]:
@@ -106,5 +109,8 @@ class Neo4jErasures(Base):
 
     async def note_completed(self, parts: Sequence[Erasure], now_ms: int) -> None:
         """Nothing of these is left in the database."""
-        ids = [[part.erasure_id, part.group_id] for part in parts]
-        await self._run(_COMPLETE, parts=ids, now_ms=now_ms)
+        await self._run(_COMPLETE, parts=list(map(_id_of, parts)), now_ms=now_ms)
+
+
+def _id_of(part: Erasure) -> dict[str, Any]:
+    return {"erasure_id": part.erasure_id, "group_id": part.group_id}

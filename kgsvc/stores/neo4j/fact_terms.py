@@ -40,15 +40,16 @@ from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.rows import shown_fact, shown_text, visible_at
 from kgsvc.stores.search_protocol import FactCandidate, FactCandidates, FactsAsked
 
-# Columns 17 to 21 of a fact's row, after those of SET_FACT. A new vector comes later.
+# Beside SET_FACT, of the same row. A new vector comes later.
 SET_TERMS: LiteralString = """
-    SET r.words = row[21], r.terms = row[17], r.past_terms = row[18], r.term_count = row[19],
-        r.scope = CASE WHEN row[17] IS NOT NULL THEN $p.scope + r.space END, r.shown = row[20]
+    SET r.words = row.words, r.terms = row.terms, r.past_terms = row.past_terms,
+        r.term_count = row.term_count, r.shown = row.shown,
+        r.scope = CASE WHEN row.terms IS NOT NULL THEN $p.scope + r.space END
     """
 
 SET_VECTOR: LiteralString = """
-    SET r.vector = row[1], r.space = $p.space, r.fact_embedding = toFloatList(row[2]),
-        r.scope = CASE WHEN r.terms IS NOT NULL AND row[2] IS NOT NULL THEN $p.scope + $p.space END
+    SET r.vector = row.vector, r.space = $p.space, r.fact_embedding = toFloatList(row.numbers),
+        r.scope = CASE WHEN r.terms IS NOT NULL AND row.numbers IS NOT NULL THEN $p.scope + $p.space END
     """
 
 # Part of apply, for facts of renamed entities but those that the delta writes: they are in `frequencies`.
@@ -61,27 +62,28 @@ RENAME_TERMS: LiteralString = """
             WHERE r.term_count IS NOT NULL AND NOT r.uuid IN $p.rewritten
             WITH r, startNode(r) = n AS source, endNode(r) = n AS target, r.term_count AS length,
                 split(coalesce(r.terms, r.past_terms), '\\n') AS lines
-            WITH r, length, lines[0] + ' ' + lines[1] + ' ' + lines[2] AS before,
-                CASE WHEN source THEN lines[1] ELSE '' END + ' ' + CASE WHEN target THEN lines[2] ELSE '' END
-                    AS gone,
-                [lines[0], CASE WHEN source THEN row.keys ELSE lines[1] END,
-                    CASE WHEN target THEN row.keys ELSE lines[2] END] AS lines
+            WITH r, length, source, target, lines[0] AS own, lines[1] AS of_source, lines[2] AS of_target
+            WITH r, length, own, own + ' ' + of_source + ' ' + of_target AS before,
+                CASE WHEN source THEN of_source ELSE '' END + ' '
+                    + CASE WHEN target THEN of_target ELSE '' END AS gone,
+                CASE WHEN source THEN row.keys ELSE of_source END AS of_source,
+                CASE WHEN target THEN row.keys ELSE of_target END AS of_target
             WITH r, length, split(before, ' ') AS before, split(gone, ' ') AS gone,
-                lines[0] + '\\n' + lines[1] + '\\n' + lines[2] AS terms,
-                split(lines[0] + ' ' + lines[1] + ' ' + lines[2], ' ') AS after
+                own + '\\n' + of_source + '\\n' + of_target AS terms,
+                split(own + ' ' + of_source + ' ' + of_target, ' ') AS after
             SET r.terms = CASE WHEN r.terms IS NOT NULL THEN terms END,
                 r.past_terms = CASE WHEN r.past_terms IS NOT NULL THEN terms END
             SET r.term_count = size([key IN after WHERE key STARTS WITH 't'])
             WITH r.term_count - length AS longer,
                 [at IN range(0, size(gone) - 1)
-                    WHERE NOT gone[at] IN after AND NOT gone[at] IN gone[0..at] | [gone[at], -1]]
-                + [key IN row.distinct WHERE NOT key IN before | [key, 1]] AS changes
+                    WHERE NOT gone[at] IN after AND NOT gone[at] IN gone[0..at] | {key: gone[at], more: -1}]
+                + [key IN row.distinct WHERE NOT key IN before | {key: key, more: 1}] AS changes
             WITH sum(longer) AS longer, collect(changes) AS changed
             SET g.fact_terms = g.fact_terms + longer
             WITH changed
             UNWIND changed AS changes
             UNWIND changes AS change
-            WITH change[0] AS key, sum(change[1]) AS facts WHERE key <> ''
+            WITH change.key AS key, sum(change.more) AS facts WHERE key <> ''
             MERGE (k:KgTerm {group_id: $p.group_id, epoch: $p.epoch, key: key})
             SET k.facts = coalesce(k.facts, 0) + facts
         }
@@ -96,9 +98,9 @@ COUNT_TERMS: LiteralString = """
     }
     CALL () {
         UNWIND $p.frequencies AS row
-        UNWIND split(row[1], ' ') AS key
+        UNWIND split(row.keys, ' ') AS key
         MERGE (k:KgTerm {group_id: $p.group_id, epoch: $p.epoch, key: key})
-        SET k.facts = coalesce(k.facts, 0) + row[0]
+        SET k.facts = coalesce(k.facts, 0) + row.more
     }
     """
 
@@ -175,24 +177,25 @@ class TermChanges:
         self._held = held if indexed else {}
         self._written = {fact.uuid: self._of(fact) for fact in delta.facts} if indexed else {}
 
-    def row(self, fact: Fact) -> list[Any]:
+    def row(self, fact: Fact) -> dict[str, Any]:
         """Parameters of SET_TERMS."""
-        return [*self._terms(fact), checked_words(fact)]
+        return {"words": checked_words(fact), **self._terms(fact)}
 
-    def _terms(self, fact: Fact) -> list[Any]:
+    def _terms(self, fact: Fact) -> dict[str, Any]:
         if not self._indexed:
-            return [None, None, None, None]
+            return {}
         text, length = self._written[fact.uuid]
         if not _open(fact, self._now_ms):
-            return [None, text, length, None]
-        return [text, None, length, shown_text(fact, self._epoch)]
+            return {"past_terms": text, "term_count": length}
+        return {"terms": text, "term_count": length, "shown": shown_text(fact, self._epoch)}
 
     def counts(self) -> dict[str, Any]:
         """Parameters of COUNT_TERMS. Facts whose words are the same change nothing."""
         more: Counter[str] = Counter()
         by_change: dict[int, list[str]] = {}
         for uuid in self._held.keys() | self._written.keys():
-            before, after = self._held.get(uuid, _NOTHING)[0], self._written.get(uuid, _NOTHING)[0]
+            before, _ = self._held.get(uuid, _NOTHING)
+            after, _ = self._written.get(uuid, _NOTHING)
             if before != after:
                 more.update(set(after.split()))
                 more.subtract(set(before.split()))
@@ -203,7 +206,7 @@ class TermChanges:
             "indexed": self._indexed,
             "more_facts": len(self._written) - len(self._held),
             "more_terms": _length(self._written) - _length(self._held),
-            "frequencies": [[change, " ".join(keys)] for change, keys in by_change.items()],
+            "frequencies": [{"more": more, "keys": " ".join(keys)} for more, keys in by_change.items()],
         }
 
     def _of(self, fact: Fact) -> Held:
@@ -275,8 +278,8 @@ TAIL: LiteralString = """
             CASE WHEN lists <> 2 THEN r.terms END, CASE WHEN lists <> 2 THEN r.term_count END,
             score, CASE WHEN $p.all_vectors AND r.space = $p.space THEN r.vector END]) AS found
     }
-    RETURN [g.rev, g.epoch, g.last_ms, coalesce(g.space, '')], g.facts, g.fact_terms, frequencies, found,
-        coalesce(g.tidying, false)
+    RETURN [g.rev, g.epoch, g.last_ms, coalesce(g.space, '')], coalesce(g.tidying, false), found,
+        g.facts, g.fact_terms, frequencies
     """
 
 _WORDS_ALONE: LiteralString = HEAD + BY_WORDS + NONE_NEAR + TAIL
@@ -308,10 +311,14 @@ class ColdSearch(Base):
         limits = [asked.count, asked.count]
         while True:
             rows = await self._run(statement, **parameters, words=limits[0], near=limits[1])
-            if not rows or (rows[0][5] and values is not None):
+            if not rows:
                 return None
-            found = await _found(GroupHead(group_id, *rows[0][0]), rows[0], asked_words.asked, asked.now_ms)
-            wider = _wider(limits, rows[0][4], (found.keyword, found.semantic), asked.count)
+            ((head, tidying, candidates, *counts),) = rows
+            if tidying and values is not None:
+                return None
+            place = (GroupHead(group_id, *head), asked.now_ms)
+            found = await _found(*place, candidates, counts, asked_words.asked)
+            wider = _wider(limits, candidates, (found.keyword, found.semantic), asked.count)
             if wider == limits:
                 return found
             limits = wider
@@ -332,18 +339,21 @@ def _wider(
     limits: list[int], found: list[Row], visible: tuple[Sequence[FactCandidate], ...], count: int
 ) -> list[int]:
     """How far to look: farther where a list was cut off with fewer than `count` visible facts in it."""
-    seen = sum(row[0] % 2 for row in found), sum(row[0] // 2 for row in found)
+    in_lists = [lists for lists, *_ in found]
+    seen = sum(lists % 2 for lists in in_lists), sum(lists // 2 for lists in in_lists)
     return [
         min(8 * limit, _MOST) if many >= limit and len(shown) < count else limit
         for limit, many, shown in zip(limits, seen, visible, strict=True)
     ]
 
 
-async def _found(head: GroupHead, row: Row, by_key: Mapping[str, str], now_ms: int) -> FactCandidates:
+async def _found(
+    head: GroupHead, now_ms: int, found: Sequence[Row], counts: Row, by_key: Mapping[str, str]
+) -> FactCandidates:
     keyword: list[FactCandidate] = []
     semantic: list[FactCandidate] = []
     keys = frozenset(by_key)
-    for number, (lists, shown, source_name, target_name, terms, length, score, vector) in enumerate(row[4]):
+    for number, (lists, shown, source_name, target_name, terms, length, score, vector) in enumerate(found):
         if shown is None:
             continue  # removed or closed meanwhile
         uuid = visible_at(shown, head.epoch, now_ms)
@@ -352,17 +362,18 @@ async def _found(head: GroupHead, row: Row, by_key: Mapping[str, str], now_ms: i
         show = partial(shown_fact, shown, head.group_id, (source_name, target_name))
         if lists % 2 and terms:
             held = terms.split()
-            counts = {by_key[key]: held.count(key) for key in keys.intersection(held)}
-            keyword.append(FactCandidate(uuid, show, counts, length, vector))
+            times = {by_key[key]: held.count(key) for key in keys.intersection(held)}
+            keyword.append(FactCandidate(uuid, show, times, length, vector))
         if lists > 1:
             semantic.append(FactCandidate(uuid, show, vector=vector, cosine=2 * score - 1))
         if number % 250 == 249:
             await asyncio.sleep(0)
+    facts, total_length, frequencies = counts
     return FactCandidates(
         head=head,
-        facts=row[1],
-        total_length=row[2],
-        frequencies={by_key[key]: facts for key, facts in row[3] if facts > 0},
+        facts=facts,
+        total_length=total_length,
+        frequencies={by_key[key]: holding for key, holding in frequencies if holding > 0},
         keyword=tuple(keyword),
         semantic=tuple(semantic),
     )

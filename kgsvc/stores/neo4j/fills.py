@@ -13,6 +13,8 @@ from kgsvc.domain.model.fills import Filled, FillLease, FillWork, Reembedding
 from kgsvc.stores.neo4j.apply import Apply
 from kgsvc.stores.neo4j.base import Row, Tx
 from kgsvc.stores.neo4j.fact_terms import SET_VECTOR, numbers, scope
+from kgsvc.stores.neo4j.rows import first_value
+from kgsvc.stores.neo4j.vectors import vector_row
 from kgsvc.stores.records import reembedding
 
 # Two spans of the index of spaces, and what is filled already, instead of a look at all groups.
@@ -129,18 +131,21 @@ _TAKE_PLACE: LiteralString = (
 
 _PUT_BESIDE: LiteralString = """
     CALL () {
-        UNWIND $p.facts AS row <SEEK x:RELATES_TO row[0]> SET x.next_vector = row[1], x.next_space = $p.space
+        UNWIND $p.facts AS row <SEEK x:RELATES_TO row.uuid>
+        SET x.next_vector = row.vector, x.next_space = $p.space
     }
     CALL () {
-        UNWIND $p.entities AS row <SEEK x:Entity row[0]> SET x.next_vector = row[1], x.next_space = $p.space
+        UNWIND $p.entities AS row <SEEK x:Entity row.uuid>
+        SET x.next_vector = row.vector, x.next_space = $p.space
     }
     CALL () {
-        UNWIND $p.episodes AS row <SEEK x:Episodic row[0]> SET x.next_vector = row[1], x.next_space = $p.space
+        UNWIND $p.episodes AS row <SEEK x:Episodic row.uuid>
+        SET x.next_vector = row.vector, x.next_space = $p.space
     }
     MATCH (g:KgGroup {group_id: $p.group_id})
     UNWIND $p.communities AS row
-    MATCH (x:Community {group_id: $p.group_id, epoch: $p.epoch, build: g.communities, uuid: row[0]})
-    SET x.next_vector = row[1], x.next_space = $p.space
+    MATCH (x:Community {group_id: $p.group_id, epoch: $p.epoch, build: g.communities, uuid: row.uuid})
+    SET x.next_vector = row.vector, x.next_space = $p.space
     """
 
 _PUT_COMMUNITIES: LiteralString = """
@@ -148,8 +153,8 @@ _PUT_COMMUNITIES: LiteralString = """
     SET g.communities_rev = g.rev
     WITH g
     UNWIND $p.communities AS row
-    MATCH (x:Community {group_id: $p.group_id, epoch: $p.epoch, build: g.communities, uuid: row[0]})
-    SET x.vector = row[1], x.space = $p.space
+    MATCH (x:Community {group_id: $p.group_id, epoch: $p.epoch, build: g.communities, uuid: row.uuid})
+    SET x.vector = row.vector, x.space = $p.space
     """
 
 _SWITCH: LiteralString = """
@@ -183,10 +188,10 @@ _FACTS_BESIDE: LiteralString = """
     MATCH ()-[x:RELATES_TO]->() USING INDEX SEEK x:RELATES_TO(group_id, epoch, next_space)
     WHERE x.group_id = $p.group_id AND x.epoch = $p.epoch AND x.next_space IS NOT NULL
     WITH g, x LIMIT $p.limit
-    RETURN x.uuid, x.next_vector, x.next_space = g.space, g.space
+    RETURN g.space AS space, collect([x.uuid, x.next_vector, x.next_space = g.space])
     """
 _BRING_UP_FACTS: LiteralString = (
-    "UNWIND $p.rows AS row <SEEK r:RELATES_TO row[0]>" + SET_VECTOR + "REMOVE r.next_vector, r.next_space"
+    "UNWIND $p.rows AS row <SEEK r:RELATES_TO row.uuid>" + SET_VECTOR + "REMOVE r.next_vector, r.next_space"
 )
 _BRING_UP_FACTS_25: LiteralString = "CYPHER 25 " + _BRING_UP_FACTS
 _DROP_FACTS: LiteralString = """
@@ -244,7 +249,7 @@ class Fills(Apply):
         rows = await self._run(_CLAIM, **asdict(seen), by=owner_id, claim=str(uuids.uuid4()), space=space)
         if not rows:
             return None
-        epoch, attempts, rev, uuid, *spaces = rows[0]
+        ((epoch, attempts, rev, uuid, *spaces),) = rows
         return FillLease(seen.group_id, owner_id, seen.token + 1, epoch, attempts, (rev, uuid), *spaces)
 
     async def renew_fill(self, lease: FillLease) -> bool:
@@ -270,10 +275,10 @@ class Fills(Apply):
         rows = await tx.run(_TAKE_PLACE, **_address(lease), space=filled.space, **place, **asked)
         if not rows:
             raise _lost()
-        head, last_ms, *bare = rows[0]
+        ((head, last_ms, *bare),) = rows
         facts, entities, episodes, communities = bare
         if lease.former:
-            await self._put_beside(tx, lease, filled, rows[0])
+            await self._put_beside(tx, lease, filled, bare)
             return
         if not any(bare):
             return
@@ -288,31 +293,30 @@ class Fills(Apply):
         )
         await self._lock_and_write([(delta, Guard(head, lease.epoch))], tx)
         if communities:
-            rows = [[each, filled.vectors[each]] for each in communities]
-            await tx.run(_PUT_COMMUNITIES, **_address(lease), space=filled.space, communities=rows)
+            named = [vector_row(each, filled.vectors[each]) for each in communities]
+            await tx.run(_PUT_COMMUNITIES, **_address(lease), space=filled.space, communities=named)
 
-    async def _put_beside(self, tx: Tx, lease: FillLease, filled: Filled, row: Row) -> None:
-        facts, entities, episodes, communities = row[2:]
+    async def _put_beside(self, tx: Tx, lease: FillLease, filled: Filled, bare: Row) -> None:
+        facts, entities, episodes, communities = bare
         await tx.run(
             _PUT_BESIDE,
             **_address(lease),
             space=filled.space,
-            facts=[[each, filled.vectors[each]] for each in facts],
-            entities=[[each, filled.vectors[each]] for each in entities],
-            episodes=[[each, filled.passages[each]] for each in episodes],
-            communities=[[each, filled.vectors[each]] for each in communities],
+            facts=[vector_row(each, filled.vectors[each]) for each in facts],
+            entities=[vector_row(each, filled.vectors[each]) for each in entities],
+            episodes=[vector_row(each, filled.passages[each]) for each in episodes],
+            communities=[vector_row(each, filled.vectors[each]) for each in communities],
         )
 
     async def switch_space(self, lease: FillLease) -> bool:
-        rows = await self._run(_SWITCH, **_address(lease))
-        if not rows:
+        switched = first_value(await self._run(_SWITCH, **_address(lease)))
+        if switched is None:
             raise _lost()
-        return bool(rows[0][0])
+        return bool(switched)
 
     async def tidy(self, lease: FillLease, limit: int) -> bool:
         for statement in _BRING_UP.values():
-            rows = await self._run(statement, **_address(lease), limit=limit)
-            if rows and rows[0][0]:
+            if first_value(await self._run(statement, **_address(lease), limit=limit)):
                 return True
         if await self._transact(lambda tx: self._bring_up_facts(tx, lease, limit)):
             return True
@@ -321,18 +325,19 @@ class Fills(Apply):
         return False
 
     async def _bring_up_facts(self, tx: Tx, lease: FillLease, limit: int) -> bool:
-        found = await tx.run(_FACTS_BESIDE, **_address(lease), limit=limit)
-        if not found:
+        rows = await tx.run(_FACTS_BESIDE, **_address(lease), limit=limit)
+        if not rows:
             return False
-        rows = [
-            [uuid, vector, numbers(vector, packed=self._vectors_indexed)]
-            for uuid, vector, used, _space in found
+        ((space, found),) = rows
+        used_rows = [
+            vector_row(uuid, vector) | {"numbers": numbers(vector, packed=self._vectors_indexed)}
+            for uuid, vector, used in found
             if used
         ]
         statement = _BRING_UP_FACTS_25 if self._vectors_indexed else _BRING_UP_FACTS
-        spaces = {"scope": scope(lease.group_id, ""), "space": found[0][3]}
-        await tx.run(statement, **_address(lease), rows=rows, **spaces)
-        await tx.run(_DROP_FACTS, **_address(lease), uuids=[row[0] for row in found if not row[2]])
+        spaces = {"scope": scope(lease.group_id, ""), "space": space}
+        await tx.run(statement, **_address(lease), rows=used_rows, **spaces)
+        await tx.run(_DROP_FACTS, **_address(lease), uuids=[uuid for uuid, _, used in found if not used])
         return True
 
     async def end_fill(self, lease: FillLease) -> None:

@@ -93,7 +93,7 @@ _EPISODE: LiteralString = """
     RETURN <EPISODE> ORDER BY e.group_id LIMIT 100
     """
 
-# Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.
+# Sizes are added up before bodies are read, up to the one that exceeds the bytes.
 _RECENT: LiteralString = """
     <GROUP>
     UNWIND $p.sources AS source
@@ -110,8 +110,9 @@ _RECENT: LiteralString = """
     WITH e WHERE e.reference_ms > $p.after_ms OR (e.reference_ms = $p.after_ms AND e.uuid > $p.after_uuid)
     WITH e ORDER BY e.reference_ms, e.uuid
     WITH collect(e) AS latest
-    WITH latest, reduce(read = [0, 0], e IN latest | CASE
-        WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
+    WITH latest, reduce(read = {bytes: 0, count: 0}, e IN latest | CASE
+        WHEN read.bytes > $p.max_bytes THEN read
+        ELSE {bytes: read.bytes + e.bytes, count: read.count + 1} END).count AS fitting
     UNWIND latest[..fitting] AS e
     RETURN <EPISODE>
     """
@@ -187,10 +188,10 @@ _CANDIDATES = GroupRead.of(
             WITH k.entity_uuid AS uuid ORDER BY uuid LIMIT $p.entities_per_token
             RETURN collect(uuid) AS uuids
         }
-        RETURN collect([token, uuids]) AS by_token
+        RETURN collect({token: token, uuids: uuids}) AS by_token
     }
     CALL (epoch, by_token) {
-        UNWIND reduce(asked = $p.uuids, row IN by_token | asked + row[1]) AS uuid
+        UNWIND reduce(asked = $p.uuids, row IN by_token | asked + row.uuids) AS uuid
         WITH DISTINCT epoch, uuid
         <SEEK n:Entity uuid IN epoch>
         CALL (epoch, uuid) {
@@ -202,7 +203,7 @@ _CANDIDATES = GroupRead.of(
         RETURN collect([[<ENTITY>], names]) AS entities
     }
     WITH epoch, rev, used, by_token, entities,
-        reduce(told = [], row IN by_token | told + row[1][..$p.told_per_token]) AS told
+        reduce(told = [], row IN by_token | told + row.uuids[..$p.told_per_token]) AS told
     """
     + _OF_SOURCES
     + _OF_SOURCES.replace("source", "target")
@@ -210,8 +211,8 @@ _CANDIDATES = GroupRead.of(
     CALL (epoch) {
         UNWIND $p.pairs AS pair
         CALL (epoch, pair) {
-            <SEEK s:Entity pair[0] IN epoch>
-            <SEEK t:Entity pair[1] IN epoch>
+            <SEEK s:Entity pair.source IN epoch>
+            <SEEK t:Entity pair.target IN epoch>
             MATCH (s)-[r:RELATES_TO]->(t) WHERE r.expired_ms = $p.never
             RETURN r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.facts_per_pair
         }
@@ -252,18 +253,18 @@ class Graph(Reading):
         rows = await self._read(_NAMES, group_id=group_id, keys=keys, uuids=list(uuids))
         if not rows:
             return NameView(GroupHead(group_id), {})
-        head, named, found = rows[0]
+        ((head, named, found),) = rows
         return NameView(
             head=GroupHead(group_id, *head),
             by_key={key: entity_of(row) for key, row in named},
-            by_uuid={row[0]: entity_of(row) for row in found},
+            by_uuid={entity.uuid: entity for entity in map(entity_of, found)},
         )
 
     async def slots(self, group_id: str, slots: Collection[str]) -> SlotView:
         rows = await self._read(_SLOTS, group_id=group_id, slots=list(slots))
         if not rows:
             return SlotView()
-        facts, tombstones = rows[0]
+        ((facts, tombstones),) = rows
         return SlotView(
             facts=tuple(sorted(map(fact_of, whole(facts)), key=lambda f: f.uuid)),
             tombstones=tuple(FactTombstone(*row) for row in sorted(tombstones)),
@@ -301,36 +302,37 @@ class Graph(Reading):
         rows = await self._run(_DUMP, group_id=group_id)
         if not rows:
             return GroupDump(GroupHead(group_id), (), (), {}, (), (), {})
-        return _dump_of(group_id, rows[0])
+        (row,) = rows
+        return _dump_of(group_id, row)
 
     async def candidates(self, group_id: str, query: CandidateQuery) -> NameCandidates:
         rows = await self._read(_CANDIDATES, **_values(group_id, query))
         if not rows:
             return NameCandidates()
-        by_token, entities, found, epoch, vectors = rows[0]
-        of_facts = list(whole(found))
-        facts = {fact.uuid: fact for fact in map(fact_of, of_facts)}
+        ((by_token, entities, found, epoch, vectors),) = rows
+        known = [(entity_of(row), tuple(names)) for row, names in entities]
+        of_facts = [(fact_of(row), tuple(labels)) for *row, labels in whole(found)]
+        facts = {fact.uuid: fact for fact, _ in of_facts}
         return NameCandidates(
-            by_token={token: tuple(uuids) for token, uuids in by_token if uuids},
-            entities={row[0]: entity_of(row) for row, _names in entities},
-            names={row[0]: tuple(names) for row, names in entities},
+            by_token={row["token"]: tuple(row["uuids"]) for row in by_token if row["uuids"]},
+            entities={entity.uuid: entity for entity, _ in known},
+            names={entity.uuid: names for entity, names in known},
             facts=tuple(sorted(facts.values(), key=lambda f: (f.start_ms, f.uuid), reverse=True)),
-            labels={row[5]: tuple(row[-1]) for row in of_facts},
+            labels={fact.target_uuid: labels for fact, labels in of_facts},
             vectors=None if query.vectors is None else vector_page(query.vectors, epoch, vectors),
         )
 
 
 def _dump_of(group_id: str, row: Row) -> GroupDump:
-    head, episodes, entities, names, facts = row
-    episodes.sort(key=lambda found: found[0][0])
+    head, found, entities, names, facts = row
     return GroupDump(
         head=GroupHead(group_id, *head),
-        episodes=tuple(episode_of(found) for found, _edges, _mentions in episodes),
+        episodes=tuple(sorted((episode_of(e) for e, _edges, _mentions in found), key=lambda e: e.uuid)),
         entities=tuple(sorted(map(entity_of, entities), key=lambda e: e.uuid)),
         names=dict(sorted(names)),
         facts=tuple(sorted(map(fact_of, facts), key=lambda f: f.uuid)),
-        mentions=tuple(sorted((found[0], uuid) for found, _edges, uuids in episodes for uuid in uuids)),
-        episode_edges={found[0]: tuple(edges) for found, edges, _mentions in episodes if edges},
+        mentions=tuple(sorted((uuid, entity) for (uuid, *_), _edges, uuids in found for entity in uuids)),
+        episode_edges={uuid: tuple(edges) for (uuid, *_), edges, _mentions in found if edges},
     )
 
 
@@ -341,7 +343,7 @@ def _values(group_id: str, query: CandidateQuery) -> dict[str, Any]:
         "tokens": sorted(set(query.tokens)),
         "sources": sorted(set(query.sources)),
         "targets": sorted(set(query.targets)),
-        "pairs": [list(pair) for pair in sorted(set(query.pairs))],
+        "pairs": [{"source": source, "target": target} for source, target in sorted(set(query.pairs))],
         "held_at": [] if query.held_at_ms is None else [query.held_at_ms],
         "expired_read": EXPIRED_READ,
         "never": NEVER,

@@ -3,18 +3,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.keys import digest
 from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.neo4j.base import Row
 from kgsvc.stores.neo4j.fact_terms import HELD_TERMS
-from kgsvc.stores.neo4j.receipts import COUNTERS_OF
+from kgsvc.stores.neo4j.quotas import COUNTERS_OF
 
-# Returns the group's record under its lock, and what must be known of the rows before they are written. Part
-# of a statement for many groups (base.for_each).
+
+class Locked(NamedTuple):
+    """What LOCK returns: the group's record, and what must be known of the rows before they are written."""
+
+    head: Sequence[int]  # rev, epoch, last_ms
+    space: str | None  # of the vectors in use, '' before the first; None while the group is imported
+    token: int | None  # of who has the lease
+    claimed: Sequence[str]  # the input that is known under the caller's key
+    ours: Sequence[str]  # of the required items, those that may be written
+    owners: Sequence[Row]  # digest of a name key, entity
+    entities: Sequence[Row]  # uuid, name
+    facts: Sequence[Row]  # uuid, source, target, keys of terms and how many
+    known: int | None  # facts that the cold search knows
+    group_id: str
+    counters: Sequence[Mapping[str, Any]]  # of quotas
+    wanted: str | None  # the space that the group goes over to
+
+    def group_head(self) -> GroupHead:
+        rev, epoch, last_ms = self.head
+        return GroupHead(self.group_id, rev, epoch, last_ms, self.space or "")
+
+
+def untouched(group_id: str, known: int) -> Locked:
+    """Of a group that is imported: nothing is there yet that a delta could meet."""
+    return Locked((), None, None, (), (), (), (), (), known, group_id, (), None)
+
+
+# Part of a statement for many groups (base.for_each), which returns Locked.
 LOCK: LiteralString = (
     """
     <NEW_GROUP>
@@ -60,7 +87,7 @@ LOCK: LiteralString = (
         RETURN collect(counter) AS counters
     }
     OPTIONAL MATCH (f:KgFill {group_id: g.group_id, epoch: epoch})
-    RETURN [g.rev, epoch, g.last_ms, coalesce(g.space, '')] AS head,
+    RETURN [g.rev, epoch, g.last_ms] AS head, coalesce(g.space, '') AS space,
         CASE WHEN g.owner_id IS NULL THEN null ELSE g.owner_token END AS token,
         claimed, ours, owners, entities, facts, g.facts AS known, g.group_id AS group_id, counters,
         f.space AS wanted
@@ -69,7 +96,7 @@ LOCK: LiteralString = (
 
 
 def questions_of(delta: GraphDelta, token: int | None) -> dict[str, Any]:
-    """Parameters of LOCK, whose row `check` is given."""
+    """Parameters of LOCK."""
     spoken = {e.uuid for e in delta.entities} | set(delta.names.values())
     for fact in delta.facts:
         spoken |= {fact.source_uuid, fact.target_uuid}
@@ -98,15 +125,14 @@ def claim_rows(claim: Claim | None) -> list[dict[str, Any]]:
     return [asdict(claim) | {"expires_ms": expires_ms}]
 
 
-def check(row: Row, delta: GraphDelta, guard: Guard) -> GroupHead | None:
+def check(there: Locked, delta: GraphDelta, guard: Guard) -> GroupHead | None:
     """The group's head if there is nothing to write, since the caller's key is known with this input.
     Raises what GraphStore.apply raises."""
-    head = GroupHead(delta.group_id, *row[0])
-    token, claimed, ours, owners, entities = row[1:6]
-    check_guard(guard, head, token)
-    if is_repetition(delta.claim, claimed[0] if claimed else None):
+    head = there.group_head()
+    check_guard(guard, head, there.token)
+    if is_repetition(delta.claim, next(iter(there.claimed), None)):
         return head
-    by_digest = dict(owners)
+    by_digest = dict(there.owners)
     owned = {key: by_digest[d] for key in delta.names if (d := digest(key)) in by_digest}
-    check_delta(delta, ours, owned, [uuid for uuid, _name in entities])
+    check_delta(delta, there.ours, owned, [uuid for uuid, _name in there.entities])
     return None

@@ -9,7 +9,7 @@ from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Saying, saying_of
 from kgsvc.stores.neo4j.base import Base
-from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, entity_of, episode_of, fact_of, whole
+from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, column, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
 
 _FACTS: LiteralString = """
@@ -19,9 +19,8 @@ _FACTS: LiteralString = """
 
 _CITATIONS: LiteralString = """
     <EPISODES_OF_GROUP>
-    RETURN e.uuid, e.name, e.source, e.source_description, e.created_ms
+    RETURN e.uuid, coalesce(e.name, ''), e.source, coalesce(e.source_description, ''), e.created_ms
     """
-_CITATION_OPTIONAL = frozenset({1, 3})
 
 _EDGES: LiteralString = """
     <EPISODES_OF_GROUP>
@@ -42,7 +41,7 @@ _ENTITY_FACTS: LiteralString = """
     RETURN <FACT>
     """
 
-# Sizes are added up before bodies are read: `read` is [sum, count] up to the one that exceeds the bytes.
+# Sizes are added up before bodies are read, up to the one that exceeds the bytes.
 _ENTITY_EPISODES: LiteralString = """
     <ENTITY_OF_GROUP>
     CALL (n) {
@@ -55,11 +54,12 @@ _ENTITY_EPISODES: LiteralString = """
         WITH e ORDER BY e.reference_ms DESC, e.uuid DESC LIMIT $p.limit
         RETURN collect(e) AS latest
     }
-    WITH first, latest, reduce(read = [0, 0], e IN latest | CASE
-        WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + e.bytes, read[1] + 1] END)[1] AS fitting
+    WITH first, latest, reduce(read = {bytes: 0, count: 0}, e IN latest | CASE
+        WHEN read.bytes > $p.max_bytes THEN read
+        ELSE {bytes: read.bytes + e.bytes, count: read.count + 1} END).count AS fitting
     UNWIND latest[..fitting] AS e
     WITH first, e ORDER BY e.reference_ms, e.uuid
-    RETURN first, <EPISODE>
+    RETURN first, collect([<EPISODE>])
     """
 
 _ENTITY_NAMES: LiteralString = """
@@ -153,7 +153,7 @@ _MERGED: LiteralString = (
     MATCH (g:KgGroup {group_id: m.group_id}) USING INDEX SEEK g:KgGroup(group_id)
     WHERE g.epoch = m.epoch AND ($p.group_id IS NULL OR m.group_id = $p.group_id)
     WITH m ORDER BY m.group_id, m.created_ms DESC
-    WITH m.group_id AS group_id, collect(m)[0] AS m ORDER BY group_id LIMIT 100
+    WITH m.group_id AS group_id, head(collect(m)) AS m ORDER BY group_id LIMIT 100
     RETURN """
     + _MERGE_ROW
 )
@@ -162,8 +162,9 @@ _LATEST_MERGES: LiteralString = (
     """
     WITH m ORDER BY m.created_ms DESC, m.merge_id LIMIT $p.limit
     WITH collect(m) AS found
-    WITH found, reduce(read = [0, 0], m IN found | CASE
-        WHEN read[0] > $p.max_bytes THEN read ELSE [read[0] + size(m.data), read[1] + 1] END)[1] AS fitting
+    WITH found, reduce(read = {bytes: 0, count: 0}, m IN found | CASE
+        WHEN read.bytes > $p.max_bytes THEN read
+        ELSE {bytes: read.bytes + size(m.data), count: read.count + 1} END).count AS fitting
     UNWIND found[..fitting] AS m
     RETURN """
     + _MERGE_ROW
@@ -244,8 +245,8 @@ class Neo4jHistory(Base):
     async def citations(self, group_id: str, episode_uuids: Collection[str]) -> dict[str, Citation]:
         rows = await self._run(_CITATIONS, group_id=group_id, uuids=sorted(set(episode_uuids)))
         return {
-            row[0]: Citation(row[0], row[1] or None, Source(row[2]), row[3] or None, row[4])
-            for row in whole(rows, _CITATION_OPTIONAL)
+            uuid: Citation(uuid, name or None, Source(source), description or None, created_ms)
+            for uuid, name, source, description, created_ms in whole(rows)
         }
 
     async def episode_edges(
@@ -279,12 +280,13 @@ class Neo4jHistory(Base):
         rows = await self._run(
             _ENTITY_EPISODES, group_id=group_id, uuid=entity_uuid, limit=limit, max_bytes=max_bytes
         )
-        found = [episode_of(row[1:]) for row in whole(rows, {n + 1 for n in EPISODE_OPTIONAL})]
-        return EntityEpisodes(rows[0][0] if found else None, tuple(found))
+        for first, found in rows:
+            episodes = tuple(map(episode_of, whole(found, EPISODE_OPTIONAL)))
+            return EntityEpisodes(first if episodes else None, episodes)
+        return EntityEpisodes(None, ())
 
     async def entity_names(self, group_id: str, entity_uuid: str, limit: int) -> list[str]:
-        rows = await self._run(_ENTITY_NAMES, group_id=group_id, uuid=entity_uuid, limit=limit)
-        return [row[0] for row in rows]
+        return column(await self._run(_ENTITY_NAMES, group_id=group_id, uuid=entity_uuid, limit=limit))
 
     async def entity_mentions(
         self, group_id: str, entity_uuid: str, limit: int, among: Collection[str] | None = None
@@ -296,7 +298,7 @@ class Neo4jHistory(Base):
             limit=limit,
             among=None if among is None else list(among),
         )
-        return [row[0] for row in rows]
+        return column(rows)
 
     async def mentions(
         self, group_id: str, entity_uuid: str, episode_uuids: Collection[str]
@@ -304,11 +306,14 @@ class Neo4jHistory(Base):
         rows = await self._run(
             _NAMING, group_id=group_id, entity=entity_uuid, uuids=sorted(set(episode_uuids))
         )
-        return {row[2]: Mention(*row[:5], *map(tuple, row[5:])) for row in whole(rows)}
+        return {
+            episode: Mention(uuid, group, episode, entity, created_ms, tuple(names), tuple(types))
+            for uuid, group, episode, entity, created_ms, names, types in whole(rows)
+        }
 
     async def types_said(self, group_id: str, entity_uuid: str) -> dict[str, int]:
         rows = await self._run(_TYPES_SAID, group_id=group_id, uuid=entity_uuid)
-        return {row[0]: row[1] for row in rows}
+        return {each: int(times) for each, times in rows}
 
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
         rows = await self._run(_SAYINGS, group_id=group_id, uuid=episode_uuid)
@@ -316,14 +321,14 @@ class Neo4jHistory(Base):
             uuid: saying_of(
                 (tuple(names), tuple(types)),
                 [(tuple(said), tuple(typed)) for said, typed in others],
-                (first[0][0], first[0][1]) if first else None,
+                next(((uuid, ms) for uuid, ms in first), None),
             )
             for uuid, names, types, others, first in rows
         }
 
     async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
         rows = await self._run(_MERGE, group_id=group_id, merge_id=merge_id)
-        return MergeRecord(*rows[0]) if rows else None
+        return next((MergeRecord(*row) for row in rows), None)
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         return [MergeRecord(*row) for row in await self._run(_MERGED, uuid=uuid, group_id=group_id)]
@@ -356,12 +361,12 @@ class Neo4jHistory(Base):
     async def traces(self, group_id: str, episode_uuid: str) -> EpisodeTraces:
         stated = await self._run(_STATED, group_id=group_id, uuid=episode_uuid)
         uuids = [uuid for (facts,) in stated for uuid in facts]
-        closed = [row[0] for row in await self._run(_CLOSED, group_id=group_id, uuid=episode_uuid)]
+        closed = column(await self._run(_CLOSED, group_id=group_id, uuid=episode_uuid))
         slots = await self._run(_SLOTS_OF_FACTS, group_id=group_id, uuids=uuids + closed)
         slots += await self._run(_SLOTS_OF_REMOVED, group_id=group_id, uuids=uuids)
         named = await self._run(_NAMED, group_id=group_id, uuid=episode_uuid)
         found = sorted(map(entity_of, whole(named)), key=lambda entity: entity.uuid)
-        return EpisodeTraces(tuple(sorted({row[0] for row in slots if row[0]})), tuple(found))
+        return EpisodeTraces(tuple(sorted(set(filter(None, column(slots))))), tuple(found))
 
     async def unheld(
         self, group_id: str, entity_uuids: Collection[str], episode_uuid: str, fact_uuids: Collection[str]
@@ -373,4 +378,4 @@ class Neo4jHistory(Base):
             episode=episode_uuid,
             facts=sorted(set(fact_uuids)),
         )
-        return {row[0] for row in rows}
+        return set(column(rows))

@@ -8,7 +8,7 @@ before that of the first item.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, LiteralString
 
@@ -24,10 +24,11 @@ from kgsvc.domain.model.moving import (
 )
 from kgsvc.stores.neo4j.admin import HAS_CONTENT, Admin
 from kgsvc.stores.neo4j.apply import Apply
-from kgsvc.stores.neo4j.base import Row, Tx
+from kgsvc.stores.neo4j.base import Tx
+from kgsvc.stores.neo4j.guards import untouched
 from kgsvc.stores.neo4j.moving import Moving
-from kgsvc.stores.neo4j.receipts import CHARGE, LOCK_USED, charging
-from kgsvc.stores.neo4j.rows import calendar
+from kgsvc.stores.neo4j.quotas import CHARGE, LOCK_USED, charging, counter_rows
+from kgsvc.stores.neo4j.rows import column, episode_row
 from kgsvc.stores.neo4j.vectors import space_of
 from kgsvc.stores.records import document_text, places_text, warnings_text
 from kgsvc.stores.transfers import OVER, TAKEN, deltas_of, is_due, kept_by
@@ -94,11 +95,11 @@ _DOCUMENT: LiteralString = """
     CALL () {
         UNWIND $p.former AS row
         CREATE (:KgFormerText {group_id: $p.group_id, epoch: $p.epoch, document_id: $p.document_id,
-            revision: row[0], places: row[1]})
+            revision: row.revision, places: row.places})
     }
     UNWIND $p.chunks AS row
-    MERGE (c:KgChunk {group_id: $p.group_id, epoch: $p.epoch, uuid: row[0]})
-    SET c.document_id = $p.document_id, c.active = row[1]
+    MERGE (c:KgChunk {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
+    SET c.document_id = $p.document_id, c.active = row.active
     """
 _OTHERS: LiteralString = """
     UNWIND $p.ids AS id
@@ -108,18 +109,13 @@ _OTHERS: LiteralString = """
 _EPISODES: LiteralString = """
     UNWIND $p.rows AS row
     CREATE (:Episodic {
-        group_id: $p.group_id, uuid: row[0], epoch: $p.epoch, reference_ms: row[1], content_hash: row[2],
-        name: coalesce(row[3], ''), bytes: row[4], content: row[5], source: row[6],
-        source_description: coalesce(row[7], ''), created_ms: row[8], role_type: row[9], role: row[10],
-        entity_edges: [],
-        valid_at: CASE WHEN row[11] IS NOT NULL THEN datetime({epochMillis: row[11]}) END,
-        created_at: CASE WHEN row[12] IS NOT NULL THEN datetime({epochMillis: row[12]}) END
+        group_id: $p.group_id, epoch: $p.epoch, <PUT_EPISODE>
     })
     CREATE (i:KgItem {
-        group_id: $p.group_id, uuid: row[0], epoch: $p.epoch, reference_ms: row[1], content_hash: row[2],
-        name: row[3], bytes: row[4]
+        group_id: $p.group_id, uuid: row.uuid, epoch: $p.epoch, reference_ms: row.reference_ms,
+        content_hash: row.content_hash, name: row.name, bytes: row.bytes
     })
-    SET i += row[13]
+    SET i += row.item
     """
 _OLD_RECEIPTS: LiteralString = """
     UNWIND $p.rows AS row
@@ -130,9 +126,9 @@ _RECEIPTS: LiteralString = """
     UNWIND $p.rows AS row
     CALL (row) {
         UNWIND row.items AS item
-        OPTIONAL <SEEK i:KgItem item[0]>
-        WITH item, CASE WHEN item[2] THEN coalesce(i.seq, -1) ELSE -1 END AS seq
-        RETURN collect(item[0]) AS uuids, collect(item[1]) AS duplicates, collect(seq) AS seqs
+        OPTIONAL <SEEK i:KgItem item.uuid>
+        WITH item, CASE WHEN item.there THEN coalesce(i.seq, -1) ELSE -1 END AS seq
+        RETURN collect(item.uuid) AS uuids, collect(item.duplicate) AS duplicates, collect(seq) AS seqs
     }
     CREATE (:KgReceipt {receipt_id: row.receipt_id, part: 0, group_id: $p.group_id, epoch: $p.epoch,
         created_ms: row.created_ms, uuids: uuids, seqs: seqs, duplicates: duplicates})
@@ -159,7 +155,8 @@ async def _state(tx: Tx, statement: LiteralString, group_id: str) -> _State:
     rows = await tx.run(statement, group_id=group_id)
     if not rows:
         raise Conflict(OVER)
-    return _State(*rows[0])
+    (row,) = rows
+    return _State(*row)
 
 
 class Transfers(Moving, Apply, Admin):
@@ -196,7 +193,7 @@ class Transfers(Moving, Apply, Admin):
                 return
             raise Conflict(OVER)
         if charges := kept_by(page):
-            await tx.run(LOCK_USED, counters=[list(counter) for counter in sorted(charges)])
+            await tx.run(LOCK_USED, counters=counter_rows(sorted(charges)))
             await tx.run(CHARGE, **charging(charges))
         scope = {"group_id": page.group_id, "epoch": state.import_epoch}
         for row in page.rows:
@@ -217,7 +214,7 @@ class Transfers(Moving, Apply, Admin):
     async def _homes(self, tx: Tx, page: ImportPage, rows: Sequence[MovedEpisode]) -> dict[str, str]:
         """Under which receipts items are: one whose id another group has stays that one's."""
         ids = sorted({row.item.receipt_id for row in rows} - {""})
-        others = {row[0] for row in await tx.run(_OTHERS, ids=ids, group_id=page.group_id)}
+        others = set(column(await tx.run(_OTHERS, ids=ids, group_id=page.group_id)))
         return {each: page.import_id if each in others else each for each in ids}
 
     async def _write_receipts(self, tx: Tx, page: ImportPage, scope: dict[str, Any]) -> None:
@@ -225,12 +222,12 @@ class Transfers(Moving, Apply, Admin):
         if not found:
             return
         ids = [row.receipt_id for row in found]
-        others = {row[0] for row in await tx.run(_OTHERS, ids=ids, group_id=page.group_id)}
+        others = set(column(await tx.run(_OTHERS, ids=ids, group_id=page.group_id)))
         rows = [
             {
                 "receipt_id": row.receipt_id,
                 "created_ms": row.created_ms,
-                "items": [[each.uuid, each.duplicate, each.there] for each in row.items],
+                "items": [asdict(each) for each in row.items],
             }
             for row in found
             if row.receipt_id not in others
@@ -244,8 +241,8 @@ class Transfers(Moving, Apply, Admin):
         guard = Guard(state.rev, state.import_epoch)
         for delta in deltas_of(page.group_id, page.rows):
             ((facts,),) = await tx.run(_FACT_COUNT, group_id=page.group_id)
-            found: Row = [None, None, [], [], [], [], [], facts or 0, page.group_id, [], None]
-            values = self.written(found, replace(delta, system_ms=state.last_ms), guard)
+            there = untouched(page.group_id, facts or 0)
+            values = self.written(there, replace(delta, system_ms=state.last_ms), guard)
             await self.write_rows(tx, [values | {"shard": self._shard()}])
 
     async def end_import(self, end: ImportEnd) -> GroupHead:
@@ -258,8 +255,8 @@ class Transfers(Moving, Apply, Admin):
                 return None, epoch
             space = await space_of(tx, end.group_id, state.import_epoch)
             values = {"ontology": end.ontology, "last_ms": end.last_ms, "shard": self._shard()}
-            (head,) = await tx.run(_END, group_id=end.group_id, **values, space=space)
-            return GroupHead(end.group_id, *head), head[1]
+            ((rev, epoch, last_ms, space),) = await tx.run(_END, group_id=end.group_id, **values, space=space)
+            return GroupHead(end.group_id, rev, epoch, last_ms, space), epoch
 
         await self._queue_items(end)
         head, epoch = await self._transact(close)
@@ -290,20 +287,16 @@ def _document_values(row: MovedDocument) -> dict[str, Any]:
         "data": document_text(known),
         "open": None if known.settled else True,
         "places": places_text(row.places),
-        "former": [[number, places_text(places)] for number, places in row.former.items()],
-        "chunks": [[uuid, active] for uuid, active in row.chunks.items()],
+        "former": [{"revision": number, "places": places_text(each)} for number, each in row.former.items()],
+        "chunks": [{"uuid": uuid, "active": active} for uuid, active in row.chunks.items()],
     }
 
 
-def _episode_row(row: MovedEpisode, homes: dict[str, str], seq: int, keepers: tuple[str, ...]) -> list[Any]:
-    episode = row.episode
-    return [
-        *(episode.uuid, episode.reference_ms, episode.content_hash, episode.name, len(episode.body.encode())),
-        *(episode.body, str(episode.source), episode.source_description, episode.created_ms),
-        *(None if episode.role_type is None else str(episode.role_type), episode.role),
-        *(calendar(episode.reference_ms), calendar(episode.created_ms)),
-        _item_values(row, homes, seq) | {"keeps": list(keepers) or None},
-    ]
+def _episode_row(
+    row: MovedEpisode, homes: dict[str, str], seq: int, keepers: tuple[str, ...]
+) -> dict[str, Any]:
+    item = _item_values(row, homes, seq) | {"keeps": list(keepers) or None}
+    return episode_row(row.episode) | {"item": item}
 
 
 def _item_values(row: MovedEpisode, homes: dict[str, str], seq: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.items import AcceptBatch, Accepted, NewItem
@@ -21,8 +22,16 @@ from kgsvc.stores.admission import (
     sum_of,
 )
 from kgsvc.stores.neo4j.base import Row, Tx
-from kgsvc.stores.neo4j.receipts import CHARGE, LOCK_USED, Receipts, charging, held_columns, present, used_of
-from kgsvc.stores.neo4j.rows import STATUS_OPTIONAL, calendar, status_of, whole
+from kgsvc.stores.neo4j.quotas import (
+    CHARGE,
+    LOCK_USED,
+    charging,
+    counter_rows,
+    held_columns,
+    used_of,
+)
+from kgsvc.stores.neo4j.receipts import Receipts, present
+from kgsvc.stores.neo4j.rows import episode_row, status_of, status_rows
 
 _ITEMS_A_WRITE = 1_024
 _BYTES_A_WRITE = 8 * 1024 * 1024
@@ -44,7 +53,7 @@ _LOOK: LiteralString = """
         CALL (wanted, epoch) {
             UNWIND wanted.keys AS key
             MATCH (k:KgIdempotency
-                {group_id: wanted.group_id, epoch: epoch, operation: key[0], key: key[1]})
+                {group_id: wanted.group_id, epoch: epoch, operation: key.operation, key: key.key})
             SET k.lock = 0
             WITH k WHERE k.key IS NOT NULL
             CALL (k) {
@@ -80,18 +89,14 @@ _WRITE: LiteralString = """
     CALL () {
         UNWIND $p.items AS row
         CREATE (:Episodic {
-            group_id: row[0], uuid: row[1], epoch: row[2], reference_ms: row[6], content_hash: row[7],
-            name: coalesce(row[8], ''), bytes: row[9], content: row[10], source: row[11],
-            source_description: coalesce(row[12], ''),
-            created_ms: row[13], role_type: row[14], role: row[15], entity_edges: [],
-            valid_at: CASE WHEN row[16] IS NOT NULL THEN datetime({epochMillis: row[16]}) END,
-            created_at: CASE WHEN row[17] IS NOT NULL THEN datetime({epochMillis: row[17]}) END
+            group_id: row.group_id, epoch: row.epoch, <PUT_EPISODE>
         })
         CREATE (:KgItem:KgPending {
-            group_id: row[0], uuid: row[1], epoch: row[2], seq: row[3], receipt_id: row[4],
-            accepted_ms: row[5], updated_ms: row[5], reference_ms: row[6], content_hash: row[7],
-            name: row[8], bytes: row[9], previous: row[18], request_id: row[19],
-            charged: row[20], charge_day: row[21], held: row[22], keeps: row[23], trace: row[24],
+            group_id: row.group_id, uuid: row.uuid, epoch: row.epoch, seq: row.seq,
+            receipt_id: row.receipt_id, accepted_ms: row.now_ms, updated_ms: row.now_ms,
+            reference_ms: row.reference_ms, content_hash: row.content_hash, name: row.name, bytes: row.bytes,
+            previous: row.previous, request_id: row.request_id, trace: row.trace, charged: row.charged,
+            charge_day: row.charge_day, held: row.held, keeps: row.keeps,
             state: 'accepted', next_ms: 0, attempts: 0,
             extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
         })
@@ -137,7 +142,7 @@ class Writes:
     """Rows to write, for all accepted calls together."""
 
     groups: set[str] = field(default_factory=set)  # with new items
-    items: list[list[Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = field(default_factory=list)
     receipts: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[Key, dict[str, Any]] = field(default_factory=dict)
     lapsed: list[dict[str, Any]] = field(default_factory=list)  # answers that those replace
@@ -194,7 +199,7 @@ class Intake(Receipts):
         self, batches: Sequence[AcceptBatch], numbers: Sequence[int], tx: Tx
     ) -> list[Accepted | Exception]:
         """The same in one transaction, for which the counters are locked."""
-        locked = await tx.run(LOCK_USED, counters=[list(counter) for counter in counters_of(batches)])
+        locked = await tx.run(LOCK_USED, counters=counter_rows(counters_of(batches)))
         (row,) = await tx.run(_LOOK, **_wanted(batches))
         look = _look(row)
         look.known.used = used_of(locked)
@@ -220,7 +225,7 @@ class Intake(Receipts):
         await run(
             _WRITE,
             groups=sorted(writes.groups),
-            items=sorted(writes.items, key=lambda row: row[:2]),
+            items=sorted(writes.items, key=itemgetter("group_id", "uuid")),
             receipts=writes.receipts,
             answers=[row for _key, row in sorted(writes.answers.items())],
             shard=self._shard(),
@@ -255,7 +260,7 @@ def _wanted(batches: Sequence[AcceptBatch]) -> dict[str, Any]:
         wanted = groups.setdefault(batch.group_id, {"group_id": batch.group_id, "uuids": {}, "keys": []})
         wanted["uuids"].update((item.episode.uuid, None) for item in batch.items)
         if batch.idempotency_key is not None:
-            wanted["keys"].append([batch.operation, batch.idempotency_key])
+            wanted["keys"].append({"operation": batch.operation, "key": batch.idempotency_key})
     rows = [{**wanted, "uuids": list(wanted["uuids"])} for wanted in groups.values()]
     return {"groups": rows, "receipts": [batch.receipt_id for batch in batches]}
 
@@ -266,9 +271,9 @@ def _look(row: Row) -> _Look:
     look = _Look(known)
     for group_id, epoch, items, answers in groups:
         look.epochs[group_id] = epoch
-        for item in whole(items, STATUS_OPTIONAL):
-            known.items[group_id, item[1]] = KnownItem(status_of(item), item[9])
-            look.seqs[group_id, item[1]] = item[10]
+        for item in status_rows(items):
+            known.items[group_id, item.uuid] = KnownItem(status_of(item), item.content_hash)
+            look.seqs[group_id, item.uuid] = item.seq
         for operation, key, input_hash, receipt_id, expires_ms, uuids, seqs, found in answers:
             statuses = present(group_id, receipt_id, expires_ms, zip(uuids, seqs, strict=True), found)
             known.answers[group_id, operation, key] = KnownAnswer(
@@ -311,30 +316,17 @@ def _writes(admissions: Sequence[Admission], numbers: Sequence[int], look: _Look
     return writes
 
 
-def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> list[Any]:
-    """Parameters of an item and its episode, by position."""
-    episode = item.episode
-    return [
-        batch.group_id,
-        episode.uuid,
-        epoch,
-        seq,
-        batch.receipt_id,
-        batch.now_ms,
-        episode.reference_ms,
-        episode.content_hash,
-        episode.name,
-        len(episode.body.encode()),
-        episode.body,
-        str(episode.source),
-        episode.source_description,
-        episode.created_ms,
-        None if episode.role_type is None else str(episode.role_type),
-        episode.role,
-        calendar(episode.reference_ms),
-        calendar(episode.created_ms),
-        list(item.previous) or None,
-        item.request_id or None,
-        *held_columns(batch, item),
-        item.trace or None,
-    ]
+def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> dict[str, Any]:
+    """Parameters of an item and its episode."""
+    return {
+        "group_id": batch.group_id,
+        "epoch": epoch,
+        "seq": seq,
+        "receipt_id": batch.receipt_id,
+        "now_ms": batch.now_ms,
+        "previous": list(item.previous) or None,
+        "request_id": item.request_id or None,
+        "trace": item.trace or None,
+        **held_columns(batch, item),
+        **episode_row(item.episode),
+    }

@@ -8,6 +8,7 @@ from typing import LiteralString
 
 from kgsvc.domain.model.modes import ModeChange, ServiceModes
 from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.rows import first_value
 
 _RETURNED: LiteralString = " RETURN s.read_only_ms, s.model_off_ms, COUNT { MATCH (g:KgPaused) }"
 _READ: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'})" + _RETURNED
@@ -46,19 +47,20 @@ class Neo4jModes(Base):
     """ModeStore."""
 
     async def modes(self) -> ServiceModes:
-        return ServiceModes(*(await self._run(_READ))[0])
+        (row,) = await self._run(_READ)
+        return ServiceModes(*row)
 
     async def set_modes(self, change: ModeChange, now_ms: int) -> ServiceModes:
-        rows = await self._run(_SET, **asdict(change), now_ms=now_ms, shard=self._shard())
-        return ServiceModes(*rows[0])
+        (row,) = await self._run(_SET, **asdict(change), now_ms=now_ms, shard=self._shard())
+        return ServiceModes(*row)
 
     async def pause_group(self, group_id: str, now_ms: int) -> int:
         rows = await self._run(_PAUSE, group_id=group_id, now_ms=now_ms, shard=self._shard())
-        return int(rows[0][0])
+        return int(first_value(rows))
 
     async def resume_group(self, group_id: str) -> None:
         await self._run(_RESUME, group_id=group_id, shard=self._shard())
 
     async def paused_since(self, group_id: str) -> int | None:
-        rows = await self._run(_SINCE, group_id=group_id)
-        return rows[0][0] if rows else None
+        since: int | None = first_value(await self._run(_SINCE, group_id=group_id))
+        return since

@@ -102,7 +102,7 @@ _RECEIPTS: LiteralString = """
         RETURN collect([uuid, duplicate, there]) AS items
     }
     WITH receipt_id, c, items ORDER BY receipt_id, c.part
-    RETURN receipt_id, collect(c.created_ms)[0], collect(items)
+    RETURN receipt_id, head(collect(c.created_ms)), collect(items)
     ORDER BY receipt_id
     """
 _TOMBSTONES: LiteralString = """
@@ -193,7 +193,8 @@ def _receipt(row: Row, _group_id: str) -> MovedReceipt:
 
 
 def _tombstone(row: Row, _group_id: str) -> MovedTombstone:
-    return MovedTombstone(FactTombstone(*row[:4]), reserved=row[4] == 0)
+    *tombstone, rev = row
+    return MovedTombstone(FactTombstone(*tombstone), reserved=rev == 0)
 
 
 def _merge(row: Row, _group_id: str) -> MovedMerge:

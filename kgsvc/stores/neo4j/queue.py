@@ -11,9 +11,9 @@ from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
 from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
 from kgsvc.stores.neo4j.base import Row
+from kgsvc.stores.neo4j.quotas import COUNTED_LOCKED, RELEASE_GROUP, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.reading import GroupRead, Reading
-from kgsvc.stores.neo4j.receipts import COUNTED_LOCKED, RELEASE_GROUP, SETTLE_TRANSITIONS
-from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, episode_of, queued_of, whole
+from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, column, episode_of, first_value, queued_of, whole
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
 from kgsvc.stores.protocol import Anchor
 
@@ -286,7 +286,7 @@ class Queue(Reading):
         rows = await self._run(_CLAIM, **asdict(seen), **asked)
         if not rows:
             return None
-        epoch, stale = rows[0]
+        ((epoch, stale),) = rows
         if stale:
             await self._end_stale(seen.group_id, epoch, now_ms)
         return Lease(seen.group_id, owner_id, seen.owner_token + 1, epoch)
@@ -316,7 +316,7 @@ class Queue(Reading):
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         ordered = sorted(leases, key=lambda lease: lease.group_id)
         rows = await self._run(_RENEW, leases=[asdict(lease) for lease in ordered])
-        return [row[0] for row in rows]
+        return column(rows)
 
     async def release(self, lease: Lease) -> None:
         await self._run(_RELEASE, **asdict(lease))
@@ -335,7 +335,7 @@ class Queue(Reading):
         )
         if not rows:
             raise LeaseLost(_LOST)
-        items, ontology, stale = rows[0]
+        ((items, ontology, stale),) = rows
         if stale:
             await self._end_stale(lease.group_id, lease.epoch, now_ms)
         return [queued_of(item, ontology) for item in items]
@@ -368,7 +368,7 @@ class Queue(Reading):
 
     async def relations(self, group_id: str, latest: int, limit: int) -> list[str]:
         rows = await self._read(_RELATIONS, group_id=group_id, latest=latest, limit=limit)
-        return rows[0][0] if rows else []
+        return list(first_value(rows) or ())
 
 
 def _cut(latest_first: list[Row], max_chars: int) -> list[Episode]:

@@ -1,21 +1,18 @@
-"""What became of items and what they use of quotas: receipts, listings, retries, counts (the rest of
-IntakeStore)."""
+"""What became of items: receipts, listings, retries, counts (the rest of IntakeStore)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, LiteralString
+from typing import LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.limits import Allowance, Counter
-from kgsvc.domain.model.items import AcceptBatch, ItemState, ItemStatus, NewItem, Receipt
-from kgsvc.stores.admission import GROUP_DELETED, holding_of, of_deleted_group, spending_of
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
 from kgsvc.stores.intake_protocol import Page, QueueDepth
-from kgsvc.stores.neo4j.base import Base, Tx
-from kgsvc.stores.neo4j.rows import NEVER, STATUS_OPTIONAL, Row, status_of, whole
+from kgsvc.stores.neo4j.quotas import Quotas
+from kgsvc.stores.neo4j.rows import NEVER, Row, StatusRow, first_value, status_of, status_rows
 
-_DAYS_KEPT = 2  # processes' clocks may differ
 _BEFORE_ALL = -(2**63)
 _RECEIPTS_A_REMOVAL = 50  # of up to 256 items each
 _LIFE = [  # the order in which an item has them
@@ -40,13 +37,14 @@ _RECEIPT: LiteralString = """
         UNWIND c.uuids AS uuid
         MATCH (i:KgItem {group_id: c.group_id, epoch: c.epoch, uuid: uuid})
             USING INDEX SEEK i:KgItem(group_id, epoch, uuid)
-        RETURN collect([<STATUS>, i:KgPending]) AS items, max(i.state = 'completed') AS settles
+        RETURN collect([<STATUS>]) AS items, collect(CASE WHEN i:KgPending THEN i.seq END) AS unfinished,
+            max(i.state = 'completed') AS settles
     }
     CALL (g, settles) {
         WITH g WHERE settles
         SET g.lock = 0
     }
-    RETURN c.group_id, c.created_ms, c.uuids, c.seqs, c.duplicates, c.epoch = g.epoch, items
+    RETURN c.group_id, c.created_ms, c.uuids, c.seqs, c.duplicates, c.epoch = g.epoch, items, unfinished
     ORDER BY c.part
     """
 
@@ -133,151 +131,21 @@ _DEPTH: LiteralString = """
 
 _ACTIVITY: LiteralString = "MATCH (a:KgActivity) RETURN sum(a.count)"
 
-# The counters of quotas: KgQuota. An item that is counted has `charged` (the subjects of its tokens),
-# `charge_day`, `held` (tokens set aside, or spent) and `keeps` (the subjects of its bytes). A counter is
-# locked before it is read. Whoever changes several locks all of them first, sorted, behind the locks of
-# groups and before any other: transactions of different groups share counters, and must not wait in a circle.
-LOCK_USED: LiteralString = """
-    UNWIND $p.counters AS row
-    MERGE (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
-    ON CREATE SET q.used = 0
-    SET q.lock = 0
-    WITH q, row
-    RETURN row, q.used
-    """
-LOCK_COUNTERS: LiteralString = """
-    UNWIND $p.counters AS row
-    MATCH (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
-    SET q.lock = 0
-    """
-CHARGE: LiteralString = """
-    UNWIND $p.charges AS row
-    MATCH (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
-    SET q.used = q.used + row[3]
-    WITH q
-    WHERE q.day > 0
-    MATCH (over:KgQuota {subject: q.subject, counted: q.counted}) WHERE over.day <= q.day - $p.days
-    DELETE over
-    """
-_USED: LiteralString = """
-    UNWIND $p.counters AS row
-    MATCH (q:KgQuota {subject: row[0], counted: row[1], day: row[2]})
-    RETURN row, q.used
-    """
 
-# Of an item i: what was set aside becomes what was spent, as soon as that is more or the item has ended.
-_SETTLE: LiteralString = """
-    WITH i, coalesce(i.prompt_tokens, 0) + coalesce(i.completion_tokens, 0) AS spent
-    WITH i, CASE WHEN i:KgPending AND i.held > spent THEN i.held ELSE spent END AS held
-    WITH i, held, held - i.held AS more
-    SET i.held = held
-    WITH i, more
-    UNWIND i.charged AS subject
-    MATCH (q:KgQuota {subject: subject, counted: 'model_tokens', day: i.charge_day})
-    SET q.lock = 0
-    WITH q, more
-    SET q.used = q.used + more
-    """
-# Of an item i that goes: it has ended, and its bytes are free.
-_RELEASE: LiteralString = """
-    CALL (i) {
-        UNWIND i.charged AS subject
-        MATCH (q:KgQuota {subject: subject, counted: 'model_tokens', day: i.charge_day})
-        SET q.lock = 0
-        WITH q, i
-        SET q.used = q.used - i.held + coalesce(i.prompt_tokens, 0) + coalesce(i.completion_tokens, 0)
-    }
-    CALL (i) {
-        UNWIND i.keeps AS subject
-        MATCH (q:KgQuota {subject: subject, counted: 'bytes', day: 0})
-        SET q.lock = 0
-        WITH q, i
-        SET q.used = q.used - i.bytes
-    }
-    """
-
-# The counters of an item i.
-COUNTERS_OF: LiteralString = """
-        UNWIND [subject IN coalesce(i.charged, []) | [subject, 'model_tokens', i.charge_day]]
-            + [subject IN coalesce(i.keeps, []) | [subject, 'bytes', 0]] AS counter
-        WITH DISTINCT counter"""
-COUNTERS_LOCKED: LiteralString = (
-    COUNTERS_OF
-    + """ ORDER BY counter[0], counter[1], counter[2]
-        MATCH (q:KgQuota {subject: counter[0], counted: counter[1], day: counter[2]})
-        SET q.lock = 0
-    }
-    """
-)
-COUNTED_LOCKED: LiteralString = (
-    """
-    CALL () {
-        UNWIND $p.counted AS uuid
-        <SEEK i:KgItem uuid>
-        WHERE i.charged IS NOT NULL
-        WITH i"""
-    + COUNTERS_LOCKED
-)
-
-# Parts of save_transitions and of apply. `counted` are items whose state or cost has changed.
-SETTLE_TRANSITIONS: LiteralString = (
-    """
-    CALL () {
-        UNWIND $p.counted AS uuid
-        <SEEK i:KgItem uuid>
-        WHERE i.charged IS NOT NULL
-    """
-    + _SETTLE
-    + """
-    }
-    """
-)
-RELEASE_EPISODES: LiteralString = (
-    """
-    CALL () {
-        UNWIND $p.removed_episodes AS uuid
-        <SEEK i:KgItem uuid>
-        WHERE i.charged IS NOT NULL OR i.keeps IS NOT NULL
-    """
-    + _RELEASE
-    + """
-    }
-    """
-)
-# Of a group that was deleted, a batch.
-RELEASE_GROUP: LiteralString = (
-    """
-    MATCH (i:KgItem)
-    WHERE i.group_id = $p.group_id AND i.epoch < $p.epoch AND i.state IS NOT NULL AND i.seq IS NOT NULL
-        AND i.uuid IS NOT NULL AND (i.charged IS NOT NULL OR i.keeps IS NOT NULL)
-    WITH i LIMIT $p.batch
-    WITH collect(i) AS going
-    CALL (going) {
-        UNWIND going AS i"""
-    + COUNTERS_LOCKED
-    + "UNWIND going AS i"
-    + _RELEASE
-    + """
-    SET i.charged = null, i.keeps = null
-    RETURN count(*)
-    """
-)
-
-
-class Receipts(Base):
+class Receipts(Quotas):
     """IntakeStore without accept."""
 
     async def receipt(self, receipt_id: str) -> Receipt | None:
         parts = await self._run(_RECEIPT, receipt_id=receipt_id)
-        items: list[ItemStatus] = []
-        for group_id, created_ms, uuids, seqs, duplicates, current, found in parts:
+        receipt: Receipt | None = None
+        for group_id, created_ms, uuids, seqs, duplicates, current, found, unfinished in parts:
             entries = zip(uuids, seqs, strict=True)
-            statuses = present(group_id, receipt_id, created_ms, entries, found, current=current)
-            items += [
-                replace(status, duplicate=duplicate)
-                for status, duplicate in zip(statuses, duplicates, strict=True)
-            ]
-        return Receipt(receipt_id, parts[0][0], parts[0][1], tuple(items)) if parts else None
+            ended = None if current else set(seqs).difference(unfinished)
+            statuses = present(group_id, receipt_id, created_ms, entries, found, ended)
+            items = map(_with_duplicate, statuses, duplicates)
+            before = receipt or Receipt(receipt_id, group_id, created_ms, ())
+            receipt = replace(before, items=(*before.items, *items))
+        return receipt
 
     async def list_items(
         self, group_id: str, states: Collection[ItemState], limit: int, token: str | None
@@ -291,14 +159,15 @@ class Receipts(Base):
             seq=seq,
             uuid=uuid,
         )
-        last = rows[limit - 1] if len(rows) > limit else None
-        next_token = None if last is None else f"{last[10]}:{last[1]}"
-        return Page(tuple(map(status_of, whole(rows[:limit], STATUS_OPTIONAL))), next_token)
+        shown = rows[:limit]
+        *_, last = [None, *map(StatusRow._make, shown)]
+        next_token = None if last is None or len(rows) <= limit else f"{last.seq}:{last.uuid}"
+        return Page(tuple(map(status_of, status_rows(shown))), next_token)
 
     async def retry_items(self, group_id: str, uuids: Collection[str] | None, now_ms: int) -> list[str]:
         wanted = None if uuids is None else list(uuids)
         rows = await self._run(_RETRY, group_id=group_id, uuids=wanted, now_ms=now_ms, shard=self._shard())
-        return list(rows[0][0]) if rows else []
+        return list(first_value(rows) or ())
 
     async def remove_receipts(self, before_ms: int, after: str, limit: int) -> str | None:
         since, _, after_id = after.partition(":")
@@ -311,7 +180,10 @@ class Receipts(Base):
             limit=at_once,
             deleted=GROUP_DELETED,
         )
-        return "{}:{}".format(*rows[-1]) if len(rows) == at_once else None
+        if len(rows) < at_once:
+            return None
+        *_, (created_ms, receipt_id) = rows
+        return f"{created_ms}:{receipt_id}"
 
     async def depth(self) -> QueueDepth:
         (row,) = await self._run(_DEPTH)
@@ -321,22 +193,6 @@ class Receipts(Base):
         ((count,),) = await self._run(_ACTIVITY)
         return int(count)
 
-    async def used(self, counters: Collection[Counter]) -> dict[Counter, int]:
-        rows = await self._run(_USED, counters=[list(counter) for counter in counters])
-        return used_of(rows)
-
-    async def spend(
-        self, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
-    ) -> None:
-        counters = [list(counter) for counter in sorted(each.counter(now_ms) for each in allowances)]
-
-        async def counted(tx: Tx) -> None:
-            used = used_of(await tx.run(LOCK_USED, counters=counters))
-            charges = spending_of(allowances, tokens, now_ms, used if within else None)
-            await tx.run(CHARGE, **charging(charges))
-
-        await self._transact(counted)
-
 
 def present(
     group_id: str,
@@ -344,44 +200,31 @@ def present(
     created_ms: int,
     entries: Iterable[tuple[str, int]],
     found: Sequence[Row],
-    *,
-    current: bool = True,
+    ended: Collection[int] | None = None,
 ) -> list[ItemStatus]:
-    """The present state of each entry (uuid, seq), from STATUS columns and whether it is unfinished.
+    """The present state of each entry (uuid, seq), from STATUS columns.
 
     An item that was sent again after its deletion has another seq: to the old receipt it stays deleted.
-    `current`: the group is still in the epoch of the receipt. If not, the deletion may still be under way.
+    `ended`: the group has left the epoch of the receipt, and these are not unfinished; the deletion may still
+    be under way.
     """
-    by_seq = {row[10]: row for row in whole(found, STATUS_OPTIONAL)}
+    by_seq = {row.seq: row for row in status_rows(found)}
     statuses: list[ItemStatus] = []
     for uuid, seq in entries:
         row = by_seq.get(seq)
         if row is None:
             statuses.append(ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms))
-        elif current:
+        elif ended is None:
             statuses.append(status_of(row))
         else:
-            parked = bool(row[16]) or row[8] == GROUP_DELETED
-            statuses.append(of_deleted_group(*row[:2], *row[3:5], parked=parked))
+            parked = seq not in ended or row.reason == GROUP_DELETED
+            known = (row.group_id, row.uuid, row.receipt_id, row.updated_ms)
+            statuses.append(of_deleted_group(*known, parked=parked))
     return statuses
 
 
-def held_columns(batch: AcceptBatch, item: NewItem) -> list[Any]:
-    """`charged`, `charge_day`, `held` and `keeps` of a new item."""
-    holding = holding_of(batch)
-    tokens = [list(holding.tokens), holding.day, item.tokens] if holding.tokens else [None, None, None]
-    return [*tokens, list(holding.bytes) or None]
-
-
-def used_of(rows: Iterable[Row]) -> dict[Counter, int]:
-    """From rows of LOCK_USED and _USED."""
-    return {(counter[0], counter[1], counter[2]): used for counter, used in rows}
-
-
-def charging(charges: Mapping[Counter, int]) -> dict[str, Any]:
-    """Parameters of CHARGE."""
-    rows = [[*counter, amount] for counter, amount in sorted(charges.items())]
-    return {"charges": rows, "days": _DAYS_KEPT}
+def _with_duplicate(status: ItemStatus, duplicate: bool) -> ItemStatus:
+    return replace(status, duplicate=duplicate)
 
 
 def _position(token: str | None) -> tuple[int, str]:

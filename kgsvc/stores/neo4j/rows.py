@@ -1,15 +1,14 @@
 """Between rows of the database and the domain's types.
 
-Columns are read by position: lists decode faster than maps, and only what is needed crosses the wire. In
-Cypher the variables are e (Episodic), n (Entity), r (RELATES_TO), i (KgItem).
+What is read comes as lists, which decode faster than maps, and is unpacked into names; what is written goes
+as maps. In Cypher the variables are e (Episodic), n (Entity), r (RELATES_TO), i (KgItem).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgsvc.domain.model.beliefs import Belief
 from kgsvc.domain.model.extraction import labels_of
@@ -41,11 +40,17 @@ Row = Sequence[Any]
 
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999
 
-EPISODE = (
-    "e.uuid, e.group_id, e.content, e.source, e.reference_ms, e.created_ms, e.name, e.source_description,"
-    " e.role_type, e.role, e.content_hash"
+
+def _places(columns: Sequence[str], *names: str) -> frozenset[int]:
+    return frozenset(map(columns.index, names))
+
+
+_EPISODE_COLUMNS = (
+    *("uuid", "group_id", "content", "source", "reference_ms", "created_ms", "name", "source_description"),
+    *("role_type", "role", "content_hash"),
 )
-EPISODE_OPTIONAL = frozenset({6, 7, 8, 9})
+EPISODE = ", ".join(f"e.{name}" for name in _EPISODE_COLUMNS)
+EPISODE_OPTIONAL = _places(_EPISODE_COLUMNS, "name", "source_description", "role_type", "role")
 ENTITY = (
     "n.uuid, n.group_id, n.name, n.created_ms, n.summary, n.attributes, n.labels, n.source_episode_uuid,"
     " n.updated_ms, n.stamps, coalesce(n.summary_parts, '[]'), coalesce(n.summary_rewriting, '')"
@@ -56,32 +61,65 @@ _FACT_COLUMNS = (
 )
 FACT = ", ".join(f"r.{name}" for name in (*_FACT_COLUMNS, "detail"))
 # `row` as entity_row and fact_row make it, `n` and `r` the node and the relationship it is written to.
-# row[4] is [the types, those of them that may be labels]; labels that others gave the node are left alone.
+# row.marks are those of the types that may be labels; labels that others gave the node are left alone.
 SET_ENTITY = """
-    REMOVE n:$([label IN labels(n) WHERE label IN n.labels AND label <> 'Entity' AND NOT label IN row[4][1]])
-    SET n:$(row[4][1])
-    SET n.name = row[1], n.summary = row[2], n.attributes = row[3], n.labels = row[4][0],
-        n.source_episode_uuid = row[5], n.created_ms = row[6],
-        n.created_at = CASE WHEN row[7] IS NOT NULL THEN datetime({epochMillis: row[7]}) END,
-        n.updated_ms = row[8], n.stamps = row[9], n.summary_parts = row[10],
-        n.summary_rewriting = row[11]
+    REMOVE n:$([label IN labels(n) WHERE label IN n.labels AND label <> 'Entity' AND NOT label IN row.marks])
+    SET n:$(row.marks)
+    SET n.name = row.name, n.summary = row.summary, n.attributes = row.attributes, n.labels = row.labels,
+        n.source_episode_uuid = row.source_episode_uuid, n.created_ms = row.created_ms,
+        n.created_at = CASE WHEN row.created IS NOT NULL THEN datetime({epochMillis: row.created}) END,
+        n.updated_ms = row.updated_ms, n.stamps = row.stamps, n.summary_parts = row.summary_parts,
+        n.summary_rewriting = row.summary_rewriting
     """
 SET_FACT = """
-    SET r.source_uuid = row[1], r.target_uuid = row[2], r.name = row[3], r.fact = row[4],
-        r.source_name = row[5], r.target_name = row[6], r.slot = row[7],
-        r.valid_ms = row[8], r.invalid_ms = row[9], r.expired_ms = row[10],
-        r.created_at = CASE WHEN row[11] IS NOT NULL THEN datetime({epochMillis: row[11]}) END,
-        r.valid_at = CASE WHEN row[12] IS NOT NULL THEN datetime({epochMillis: row[12]}) END,
-        r.invalid_at = CASE WHEN row[13] IS NOT NULL THEN datetime({epochMillis: row[13]}) END,
-        r.expired_at = CASE WHEN row[14] IS NOT NULL THEN datetime({epochMillis: row[14]}) END,
-        r.episodes = row[15], r.detail = row[16]
+    SET r.source_uuid = row.source_uuid, r.target_uuid = row.target_uuid, r.name = row.name,
+        r.fact = row.fact, r.source_name = row.source_name, r.target_name = row.target_name,
+        r.slot = row.slot, r.valid_ms = row.valid_ms, r.invalid_ms = row.invalid_ms,
+        r.expired_ms = row.expired_ms,
+        r.created_at = CASE WHEN row.created IS NOT NULL THEN datetime({epochMillis: row.created}) END,
+        r.valid_at = CASE WHEN row.valid IS NOT NULL THEN datetime({epochMillis: row.valid}) END,
+        r.invalid_at = CASE WHEN row.invalid IS NOT NULL THEN datetime({epochMillis: row.invalid}) END,
+        r.expired_at = CASE WHEN row.expired IS NOT NULL THEN datetime({epochMillis: row.expired}) END,
+        r.episodes = row.episodes, r.detail = row.detail
     """
-STATUS = (
-    "i.group_id, i.uuid, i.state, i.receipt_id, i.updated_ms, i.name, i.attempts, i.step, i.reason,"
-    " i.content_hash, i.seq, i.epoch, coalesce(i.model_calls, 0), coalesce(i.prompt_tokens, 0),"
-    " coalesce(i.completion_tokens, 0), coalesce(i.warnings, '[]')"
+
+
+# Of an episode's node, from `row` as episode_row makes it.
+PUT_EPISODE = """uuid: row.uuid, reference_ms: row.reference_ms, content_hash: row.content_hash,
+        name: coalesce(row.name, ''), bytes: row.bytes, content: row.content, source: row.source,
+        source_description: coalesce(row.source_description, ''), created_ms: row.created_ms,
+        role_type: row.role_type, role: row.role, entity_edges: [],
+        valid_at: CASE WHEN row.valid IS NOT NULL THEN datetime({epochMillis: row.valid}) END,
+        created_at: CASE WHEN row.created IS NOT NULL THEN datetime({epochMillis: row.created}) END"""
+
+
+class StatusRow(NamedTuple):
+    """STATUS columns."""
+
+    group_id: str
+    uuid: str
+    state: str
+    receipt_id: str
+    updated_ms: int
+    name: str | None
+    attempts: int
+    step: str | None
+    reason: str | None
+    content_hash: str
+    seq: int
+    epoch: int
+    model_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    warnings: str
+
+
+_NEW_ITEM = {"model_calls": "0", "prompt_tokens": "0", "completion_tokens": "0", "warnings": "'[]'"}
+STATUS = ", ".join(
+    f"coalesce(i.{name}, {_NEW_ITEM[name]})" if name in _NEW_ITEM else f"i.{name}"
+    for name in StatusRow._fields
 )
-STATUS_OPTIONAL = frozenset({5, 7, 8})
+_STATUS_OPTIONAL = _places(StatusRow._fields, "name", "step", "reason")
 QUEUED = (
     "i.state, i.accepted_ms, i.extract_attempts, i.embed_attempts, i.upsert_attempts, i.crash_attempts,"
     " i.stage, i.suspect, i.previous, i.seq, i.request_id, i.trace"
@@ -91,6 +129,16 @@ QUEUED = (
 def calendar(ms: int | None) -> int | None:
     """Milliseconds for a datetime property; None outside of the years that calendars and Python know."""
     return ms if ms is not None and _FIRST_MS <= ms <= _LAST_MS else None
+
+
+def column(rows: Iterable[Row]) -> list[Any]:
+    """The only column of rows."""
+    return [value for (value,) in rows]
+
+
+def first_value(rows: Iterable[Row]) -> Any:
+    """The only column of the first row; None if there is none."""
+    return next(iter(column(rows)), None)
 
 
 def whole(rows: Iterable[Row], optional: Container[int] = ()) -> Iterator[Row]:
@@ -108,13 +156,32 @@ def episode_of(row: Row, max_chars: int | None = None) -> Episode:
     return Episode(uuid, group_id, body[:max_chars], Source(source), *times, *named, *spoken)
 
 
+def episode_row(episode: Episode) -> dict[str, Any]:
+    """Parameters of PUT_EPISODE."""
+    return {
+        "uuid": episode.uuid,
+        "reference_ms": episode.reference_ms,
+        "content_hash": episode.content_hash,
+        "name": episode.name,
+        "bytes": len(episode.body.encode()),
+        "content": episode.body,
+        "source": str(episode.source),
+        "source_description": episode.source_description,
+        "created_ms": episode.created_ms,
+        "role_type": None if episode.role_type is None else str(episode.role_type),
+        "role": episode.role,
+        "valid": calendar(episode.reference_ms),
+        "created": calendar(episode.created_ms),
+    }
+
+
 def entity_of(row: Row) -> Entity:
     """An entity from ENTITY columns."""
-    attributes, labels, episode_uuid, updated_ms, stamps, parts, rewriting = row[5:]
+    *known, attributes, labels, episode_uuid, updated_ms, stamps, parts, rewriting = row
     typed: Row = (_mapping(attributes), tuple(labels), episode_uuid)
     summarised = () if parts == "[]" else tuple(SummaryPart(*part) for part in json.loads(parts))
     stamped: Row = (updated_ms, _mapping(stamps), summarised, _rewriting(rewriting, updated_ms))
-    return Entity(*row[:5], *typed, *stamped)
+    return Entity(*known, *typed, *stamped)
 
 
 def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
@@ -128,16 +195,24 @@ def _rewriting(text: str, updated_ms: int) -> Rewriting | None:
     return Rewriting(words, tuple((key, digest) for key, digest in sources), made_of)
 
 
-def entity_row(entity: Entity) -> list[Any]:
+def entity_row(entity: Entity) -> dict[str, Any]:
     """Parameters of SET_ENTITY: a whole row."""
-    labels = [list(entity.labels), labels_of(entity.labels)]
-    times = (entity.created_ms, calendar(entity.created_ms), entity.updated_ms)
     parts = [[part.start_ms, part.key, part.text] for part in entity.summary_parts]
-    return [
-        *(entity.uuid, entity.name, entity.summary, _text(entity.attributes), labels),
-        *(entity.source_episode_uuid, *times, _text(entity.stamps)),
-        *(json.dumps(parts, ensure_ascii=False), _rewriting_text(entity)),
-    ]
+    return {
+        "uuid": entity.uuid,
+        "name": entity.name,
+        "summary": entity.summary,
+        "attributes": _text(entity.attributes),
+        "labels": list(entity.labels),
+        "marks": labels_of(entity.labels),
+        "source_episode_uuid": entity.source_episode_uuid,
+        "created_ms": entity.created_ms,
+        "created": calendar(entity.created_ms),
+        "updated_ms": entity.updated_ms,
+        "stamps": _text(entity.stamps),
+        "summary_parts": json.dumps(parts, ensure_ascii=False),
+        "summary_rewriting": _rewriting_text(entity),
+    }
 
 
 def _rewriting_text(entity: Entity) -> str | None:
@@ -149,12 +224,13 @@ def _rewriting_text(entity: Entity) -> str | None:
 
 def fact_of(row: Row) -> Fact:
     """A fact from FACT columns."""
-    return _fact(row, json.loads(row[12]))
+    *columns, detail = row
+    return _fact(columns, json.loads(detail))
 
 
 def _fact(row: Row, detail: dict[str, Any]) -> Fact:
     """Field by field, which takes two thirds of the time: loading a group makes all of its facts here."""
-    uuid, group_id, name, text, source, target, source_name, target_name, slot, *ends, episodes = row[:12]
+    uuid, group_id, name, text, source, target, source_name, target_name, slot, *ends, episodes = row
     invalid_ms, expired_ms = (None if end == NEVER else end for end in ends)
     rare = {name: detail[name] for name in _RARE & detail.keys()}
     if rare:
@@ -197,20 +273,32 @@ _PIECES: Mapping[str, Callable[..., Any]] = {"closures": Closure, "beliefs": Bel
 _RARE = {*_UPDATED, *_PIECES, "asserted"}
 
 
-def fact_row(fact: Fact) -> list[Any]:
+def fact_row(fact: Fact) -> dict[str, Any]:
     """Parameters of SET_FACT: a whole row.
 
     Fields that nothing in the database asks for travel in one JSON text: decoding them one by one takes
     the driver longer than all the rest. `valid_ms` as a property is the start that counts.
     """
-    times = (fact.created_ms, fact.valid_ms, fact.invalid_ms, fact.expired_ms)
-    dates = map(calendar, times)
-    return [*_FACT(fact), fact.start_ms, *_ends(fact), *dates, list(fact.episodes), _text(_detail(fact))]
-
-
-_FACT = attrgetter(
-    *("uuid", "source_uuid", "target_uuid", "name", "fact", "source_name", "target_name", "slot")
-)
+    invalid_ms, expired_ms = _ends(fact)
+    return {
+        "uuid": fact.uuid,
+        "source_uuid": fact.source_uuid,
+        "target_uuid": fact.target_uuid,
+        "name": fact.name,
+        "fact": fact.fact,
+        "source_name": fact.source_name,
+        "target_name": fact.target_name,
+        "slot": fact.slot,
+        "valid_ms": fact.start_ms,
+        "invalid_ms": invalid_ms,
+        "expired_ms": expired_ms,
+        "created": calendar(fact.created_ms),
+        "valid": calendar(fact.valid_ms),
+        "invalid": calendar(fact.invalid_ms),
+        "expired": calendar(fact.expired_ms),
+        "episodes": list(fact.episodes),
+        "detail": _text(_detail(fact)),
+    }
 
 
 def shown_text(fact: Fact, epoch: int) -> str:
@@ -261,18 +349,27 @@ def _detail(fact: Fact) -> dict[str, Any]:
     return detail
 
 
-def status_of(row: Row) -> ItemStatus:
-    """What can be asked of an item, from STATUS columns."""
-    return records.status_of(row[:9], row[12:15], row[15])
+def status_rows(rows: Iterable[Row]) -> Iterator[StatusRow]:
+    """From STATUS columns, without items deleted while they were read."""
+    return map(StatusRow._make, whole(rows, _STATUS_OPTIONAL))
+
+
+def status_of(row: StatusRow) -> ItemStatus:
+    """What can be asked of an item."""
+    known = (row.group_id, row.uuid, row.state, row.receipt_id, row.updated_ms, row.name)
+    stopped = (row.attempts, row.step, row.reason)
+    spent = (row.model_calls, row.prompt_tokens, row.completion_tokens)
+    return records.status_of((*known, *stopped), spent, row.warnings)
 
 
 def queued_of(row: Row, ontology: int) -> QueuedItem:
     """A started item from QUEUED and EPISODE columns."""
-    state, accepted_ms = row[:2]
-    stage, suspect, previous, seq, request_id, trace = row[6:12]
-    known = (ItemState(state), accepted_ms, records.attempts_of(row[2:6]), stage, bool(suspect))
+    state, accepted_ms, extract, embed, upsert, crash, stage, suspect, *rest = row
+    previous, seq, request_id, trace, *episode = rest
+    attempts = records.attempts_of((extract, embed, upsert, crash))
+    known = (ItemState(state), accepted_ms, attempts, stage, bool(suspect))
     return QueuedItem(
-        episode_of(row[12:]),
+        episode_of(episode),
         *known,
         previous=tuple(previous or ()),
         ontology=ontology,

@@ -10,7 +10,7 @@ from kgsvc.domain.model.delta import GroupHead
 from kgsvc.stores.consistency import from_the_leader
 from kgsvc.stores.neo4j.base import Base, Row
 from kgsvc.stores.neo4j.fact_terms import words_of
-from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of
+from kgsvc.stores.neo4j.rows import entity_of, episode_of, fact_of, first_value
 from kgsvc.stores.search_protocol import (
     PROOFS,
     TEXT_BYTES,
@@ -51,7 +51,7 @@ TOUCH_TEXTS: LiteralString = """
     WITH g
     CALL () {
         UNWIND $p.gone AS row
-        MERGE (k:KgGone {group_id: $p.group_id, epoch: $p.epoch, kind: row[0], uuid: row[1]})
+        MERGE (k:KgGone {group_id: $p.group_id, epoch: $p.epoch, kind: row.kind, uuid: row.uuid})
         SET k.rev = $p.rev
     }
     """
@@ -72,16 +72,17 @@ _TEXT_CHANGES: LiteralString = """
         WHERE e.group_id = $p.group_id AND e.epoch = epoch AND e.rev >= $p.rev
             AND [e.rev, e.uuid] > [$p.rev, $p.uuid]
         WITH e ORDER BY e.group_id, e.epoch, e.rev, e.uuid LIMIT $p.limit
-        WITH collect([[e.rev, e.uuid], coalesce(e.bytes, 0)]) AS read
-        RETURN CASE WHEN size(read) = $p.limit THEN read[-1][0] END AS full_episodes,
-            reduce(all = [0, null], one IN read | [all[0] + one[1],
-                CASE WHEN all[1] IS NULL AND all[0] + one[1] > $p.max_bytes THEN one[0] ELSE all[1] END
-            ])[1] AS full_bytes
+        WITH collect({place: [e.rev, e.uuid], bytes: coalesce(e.bytes, 0)}) AS read
+        RETURN CASE WHEN size(read) = $p.limit THEN last(read).place END AS full_episodes,
+            reduce(all = {bytes: 0}, one IN read | {bytes: all.bytes + one.bytes,
+                full: CASE WHEN all.full IS NULL AND all.bytes + one.bytes > $p.max_bytes
+                    THEN one.place ELSE all.full END
+            }).full AS full_bytes
     }
-    WITH g, epoch, head, reduce(least = [head[0] + 1, ''],
+    WITH g, epoch, head, reduce(least = [g.rev + 1, ''],
         place IN [full_entities, full_episodes, full_bytes] |
         CASE WHEN place < least THEN place ELSE least END) AS upto
-    WITH g, epoch, head, upto[0] AS upto_rev, upto[1] AS upto_uuid
+    WITH g, epoch, head, head(upto) AS upto_rev, last(upto) AS upto_uuid
     CALL (g, epoch, upto_rev, upto_uuid) {
         MATCH (n:Entity) USING INDEX SEEK n:Entity(group_id, epoch, rev)
         WHERE n.group_id = $p.group_id AND n.epoch = epoch AND n.rev >= $p.rev AND n.rev <= upto_rev
@@ -126,8 +127,8 @@ _TEXT_CHANGES: LiteralString = """
     WITH head, [upto_rev, upto_uuid] AS upto, removed, entities, episodes, renewed, communities,
         CASE WHEN size(entities) > size(episodes) THEN size(entities) ELSE size(episodes) END AS longest
     UNWIND CASE WHEN longest = 0 THEN [0] ELSE range(0, longest - 1, 250) END AS first
-    RETURN head, upto, removed, entities[first..first + 250], episodes[first..first + 250], renewed,
-        CASE WHEN first = 0 THEN communities ELSE [] END
+    RETURN head, upto, removed, renewed, CASE WHEN first = 0 THEN communities ELSE [] END,
+        entities[first..first + 250], episodes[first..first + 250]
     """
 
 _HEADS: LiteralString = """
@@ -147,7 +148,7 @@ _CHANGES: LiteralString = """
         WITH r.rev AS rev ORDER BY r.group_id, r.epoch, r.rev SKIP $p.limit - 1 LIMIT 1
         RETURN max(rev) AS full_rev
     }
-    WITH g, epoch, head, coalesce(full_rev, head[0]) AS upto_rev
+    WITH g, epoch, head, coalesce(full_rev, g.rev) AS upto_rev
     CALL (g, epoch, upto_rev) {
         MATCH ()-[r:RELATES_TO]->() USING INDEX SEEK r:RELATES_TO(group_id, epoch, rev)
         WHERE r.group_id = $p.group_id AND r.epoch = epoch AND r.rev > $p.after_rev AND r.rev <= upto_rev
@@ -186,7 +187,7 @@ class Search(Base):
     async def proven(self, group_id: str, proof: str) -> bool:
         with from_the_leader():  # a server that lags may not know yet what was erased
             rows = await self._run(_PROVEN, group_id=group_id, proof=proof)
-        return bool(rows and rows[0][0])
+        return bool(first_value(rows))
 
     async def text_changes(
         self,
@@ -206,12 +207,12 @@ class Search(Base):
         )
         if not rows:
             return no_texts(group_id)
-        record, (upto_rev, upto_uuid), removed = rows[0][:3]
+        (record, (upto_rev, upto_uuid), removed, renewed, communities, *_), *_ = rows
         entities: list[IndexedEntity] = []
         episodes: list[IndexedEpisode] = []
-        for row in rows:
-            entities += map(_entity, row[3])
-            episodes += map(_episode, row[4])
+        for *_repeated, some_entities, some_episodes in rows:
+            entities += map(_entity, some_entities)
+            episodes += map(_episode, some_episodes)
             await asyncio.sleep(0)
         head = GroupHead(group_id, *record)
         return TextChanges(
@@ -222,20 +223,20 @@ class Search(Base):
             _of_kind("episode", removed),
             upto_rev=upto_rev - 1,
             more=upto_rev <= head.rev,
-            communities=tuple(map(_community, rows[0][6])) if rows[0][5] else None,
+            communities=tuple(map(_community, communities)) if renewed else None,
             upto_uuid=upto_uuid,
         )
 
     async def heads(self, group_ids: Collection[str]) -> dict[str, GroupHead]:
         """Read without lock: for a plan's guard use `names`."""
         rows = await self._run(_HEADS, group_ids=sorted(set(group_ids)))
-        return {row[0]: GroupHead(*row) for row in rows}
+        return {head.group_id: head for head in (GroupHead(*row) for row in rows)}
 
     async def changes(self, group_id: str, after_rev: int, limit: int) -> Changes:
         rows = await self._run(_CHANGES, group_id=group_id, after_rev=after_rev, limit=max(limit, 1))
         if not rows:
             return Changes(GroupHead(group_id), (), (), 0)
-        record, upto_rev, removed, _facts = rows[0]
+        (record, upto_rev, removed, _facts), *_ = rows
         facts: list[IndexedFact] = []
         for *_repeated, found in rows:
             facts += map(_fact, found)
@@ -262,8 +263,8 @@ def _of_kind(kind: str, removed: list[Row]) -> tuple[str, ...]:
 
 
 def _entity(row: Row) -> IndexedEntity:
-    names, space, vector = row[:3]
-    return IndexedEntity(entity_of(row[3:]), tuple(sorted(names)), space or "", vector)
+    names, space, vector, *entity = row
+    return IndexedEntity(entity_of(entity), tuple(sorted(names)), space or "", vector)
 
 
 def _community(row: Row) -> IndexedCommunity:

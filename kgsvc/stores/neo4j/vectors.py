@@ -8,30 +8,32 @@ from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, SpaceVectors
 from kgsvc.stores.neo4j.base import Tx
+from kgsvc.stores.neo4j.rows import first_value
 
 # Part of apply. A row that gets a vector of the next space and none of the space in use has a new text: what
 # it had is of the former one.
 WRITE_NEXT: LiteralString = """
     CALL () {
         UNWIND $p.next_entities AS row
-        <SEEK n:Entity row[0]>
-        SET n.next_vector = row[1], n.next_space = $p.next_space,
-            n.vector = CASE WHEN row[2] THEN n.vector END, n.space = CASE WHEN row[2] THEN n.space END,
-            n.vector_rev = CASE WHEN row[2] THEN n.vector_rev END
+        <SEEK n:Entity row.uuid>
+        SET n.next_vector = row.vector, n.next_space = $p.next_space,
+            n.vector = CASE WHEN row.held THEN n.vector END, n.space = CASE WHEN row.held THEN n.space END,
+            n.vector_rev = CASE WHEN row.held THEN n.vector_rev END
     }
     CALL () {
         UNWIND $p.next_passages AS row
-        <SEEK e:Episodic row[0]>
-        SET e.next_vector = row[1], e.next_space = $p.next_space,
-            e.passages = CASE WHEN row[2] THEN e.passages END, e.space = CASE WHEN row[2] THEN e.space END
+        <SEEK e:Episodic row.uuid>
+        SET e.next_vector = row.vector, e.next_space = $p.next_space,
+            e.passages = CASE WHEN row.held THEN e.passages END,
+            e.space = CASE WHEN row.held THEN e.space END
     }
     CALL () {
         UNWIND $p.next_facts AS row
-        <SEEK r:RELATES_TO row[0]>
-        SET r.rev = $p.rev, r.next_vector = row[1], r.next_space = $p.next_space,
-            r.vector = CASE WHEN row[2] THEN r.vector END, r.space = CASE WHEN row[2] THEN r.space END,
-            r.scope = CASE WHEN row[2] THEN r.scope END,
-            r.fact_embedding = CASE WHEN row[2] THEN r.fact_embedding END
+        <SEEK r:RELATES_TO row.uuid>
+        SET r.rev = $p.rev, r.next_vector = row.vector, r.next_space = $p.next_space,
+            r.vector = CASE WHEN row.held THEN r.vector END, r.space = CASE WHEN row.held THEN r.space END,
+            r.scope = CASE WHEN row.held THEN r.scope END,
+            r.fact_embedding = CASE WHEN row.held THEN r.fact_embedding END
     }
     CALL (g) {
         UNWIND $p.refilled AS row
@@ -59,8 +61,8 @@ _SPACES: LiteralString = """
 
 async def space_of(tx: Tx, group_id: str, epoch: int) -> str | None:
     """The space of most of a kind of the vectors that stand at their rows; None: there are none."""
-    rows = await tx.run(_SPACES, group_id=group_id, epoch=epoch)
-    return rows[0][0] if rows else None
+    found: str | None = first_value(await tx.run(_SPACES, group_id=group_id, epoch=epoch))
+    return found
 
 
 def vector_rows(delta: GraphDelta, used: str | None, wanted: str | None) -> dict[str, Any]:
@@ -94,17 +96,22 @@ def _rows(delta: GraphDelta, placed: SpaceVectors) -> dict[str, Any]:
     facts = {fact.uuid for fact in delta.facts}
     pairs = placed.vectors.items()
     return {
-        "entity_vectors": [[uuid, v] for uuid, v in pairs if uuid in entities or uuid not in facts],
-        "fact_vectors": [[uuid, v] for uuid, v in pairs if uuid in facts or uuid not in entities],
-        "passages": [list(each) for each in placed.passages.items()],
+        "entity_vectors": [vector_row(uuid, v) for uuid, v in pairs if uuid in entities or uuid not in facts],
+        "fact_vectors": [vector_row(uuid, v) for uuid, v in pairs if uuid in facts or uuid not in entities],
+        "passages": [vector_row(uuid, v) for uuid, v in placed.passages.items()],
     }
+
+
+def vector_row(uuid: str, vector: bytes) -> dict[str, Any]:
+    """A vector as a parameter."""
+    return {"uuid": uuid, "vector": vector}
 
 
 def _next(delta: GraphDelta, beside: SpaceVectors, placed: SpaceVectors) -> dict[str, Any]:
     rows = _rows(delta, beside)
 
-    def marked(name: str, held: Mapping[str, bytes]) -> list[list[Any]]:
-        return [[uuid, vector, uuid in held] for uuid, vector in rows[name]]
+    def marked(name: str, held: Mapping[str, bytes]) -> list[dict[str, Any]]:
+        return [row | {"held": row["uuid"] in held} for row in rows[name]]
 
     return {
         "next_entities": marked("entity_vectors", placed.vectors),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, LiteralString
 
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.graph import Mention
+from kgsvc.domain.model.graph import Fact, Mention
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.similarity import search_terms
-from kgsvc.stores.neo4j.base import Base, Row, Tx, for_each, whole_text, without
+from kgsvc.stores.neo4j.base import Base, Tx, for_each, whole_text, without
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
     RENAME_TERMS,
@@ -21,8 +21,8 @@ from kgsvc.stores.neo4j.fact_terms import (
     renamed_row,
     scope,
 )
-from kgsvc.stores.neo4j.guards import claim_rows
-from kgsvc.stores.neo4j.receipts import RELEASE_EPISODES, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.guards import Locked, claim_rows
+from kgsvc.stores.neo4j.quotas import RELEASE_EPISODES, SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
@@ -69,7 +69,7 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.entities AS row
-        MERGE (n:Entity {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch})
+        MERGE (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
         <SET_ENTITY>
     }
     CALL () {
@@ -94,7 +94,8 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.removed_name_tokens AS row
-        MATCH (k:KgNameToken {group_id: $p.group_id, epoch: $p.epoch, token: row[0], entity_uuid: row[1]})
+        MATCH (k:KgNameToken
+            {group_id: $p.group_id, epoch: $p.epoch, token: row.token, entity_uuid: row.entity_uuid})
             USING INDEX SEEK k:KgNameToken(group_id, epoch, token, entity_uuid)
         DELETE k
     }
@@ -106,13 +107,13 @@ _WRITE: LiteralString = (
     CALL () {
         UNWIND $p.name_tokens AS row
         MERGE (:KgNameToken
-            {group_id: $p.group_id, epoch: $p.epoch, token: row[0], entity_uuid: row[1]})
+            {group_id: $p.group_id, epoch: $p.epoch, token: row.token, entity_uuid: row.entity_uuid})
     }
     CALL () {
         UNWIND $p.moved AS row
-        <SEEK old:RELATES_TO row[0]>
-        <SEEK s:Entity row[1]>
-        <SEEK t:Entity row[2]>
+        <SEEK old:RELATES_TO row.uuid>
+        <SEEK s:Entity row.source_uuid>
+        <SEEK t:Entity row.target_uuid>
         WITH row, s, t, old, properties(old) AS values
         DELETE old
         CREATE (s)-[r:RELATES_TO]->(t)
@@ -120,9 +121,9 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.created AS row
-        <SEEK s:Entity row[1]>
-        <SEEK t:Entity row[2]>
-        CREATE (s)-[r:RELATES_TO {uuid: row[0], group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
+        <SEEK s:Entity row.source_uuid>
+        <SEEK t:Entity row.target_uuid>
+        CREATE (s)-[r:RELATES_TO {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch, rev: $p.rev}]->(t)
     <SET_FACT>
     """
     + SET_TERMS
@@ -130,7 +131,7 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.replaced AS row
-        <SEEK r:RELATES_TO row[0]>
+        <SEEK r:RELATES_TO row.uuid>
         SET r.rev = $p.rev
     <SET_FACT>
     """
@@ -139,23 +140,24 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.closures AS row
-        MERGE (:KgClosure {group_id: $p.group_id, epoch: $p.epoch, by_episode: row[0], fact_uuid: row[1]})
+        MERGE (:KgClosure
+            {group_id: $p.group_id, epoch: $p.epoch, by_episode: row.by_episode, fact_uuid: row.fact_uuid})
     }
     CALL () {
         UNWIND $p.entity_vectors AS row
-        <SEEK n:Entity row[0]>
-        SET n.vector = row[1], n.space = $p.space, n.vector_rev = $p.rev
+        <SEEK n:Entity row.uuid>
+        SET n.vector = row.vector, n.space = $p.space, n.vector_rev = $p.rev
         REMOVE n.next_vector, n.next_space
     }
     CALL () {
         UNWIND $p.passages AS row
-        <SEEK e:Episodic row[0]>
-        SET e.passages = row[1], e.space = $p.space
+        <SEEK e:Episodic row.uuid>
+        SET e.passages = row.vector, e.space = $p.space
         REMOVE e.next_vector, e.next_space
     }
     CALL () {
         UNWIND $p.fact_vectors AS row
-        <SEEK r:RELATES_TO row[0]>
+        <SEEK r:RELATES_TO row.uuid>
         SET r.rev = $p.rev
     """
     + SET_VECTOR
@@ -168,12 +170,12 @@ _WRITE: LiteralString = (
     + """
     CALL () {
         UNWIND $p.mentions AS row
-        <SEEK e:Episodic row[1]>
-        <SEEK n:Entity row[2]>
+        <SEEK e:Episodic row.episode_uuid>
+        <SEEK n:Entity row.entity_uuid>
         MERGE (e)-[m:MENTIONS]->(n)
-        ON CREATE SET m.uuid = row[0], m.group_id = $p.group_id, m.created_ms = row[3],
-            m.created_at = CASE WHEN row[4] IS NOT NULL THEN datetime({epochMillis: row[4]}) END
-        SET m.names = row[5], m.types = row[6]
+        ON CREATE SET m.uuid = row.uuid, m.group_id = $p.group_id, m.created_ms = row.created_ms,
+            m.created_at = CASE WHEN row.created IS NOT NULL THEN datetime({epochMillis: row.created}) END
+        SET m.names = row.names, m.types = row.types
     }
     CALL () {
         UNWIND $p.edges AS row
@@ -185,10 +187,10 @@ _WRITE: LiteralString = (
     + """
     CALL () {
         UNWIND $p.spent AS row
-        <SEEK i:KgItem row[0]>
-        SET i.model_calls = coalesce(i.model_calls, 0) + row[1],
-            i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row[2],
-            i.completion_tokens = coalesce(i.completion_tokens, 0) + row[3]
+        <SEEK i:KgItem row.uuid>
+        SET i.model_calls = coalesce(i.model_calls, 0) + row.calls,
+            i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row.prompt_tokens,
+            i.completion_tokens = coalesce(i.completion_tokens, 0) + row.completion_tokens
     }
     """
     + SETTLE_TRANSITIONS
@@ -211,13 +213,14 @@ _WRITE: LiteralString = (
     }
     CALL () {
         UNWIND $p.merges AS row
-        CREATE (:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: row[0], merged_uuid: row[1],
-            kept_uuid: row[2], created_ms: row[3], data: row[4], by_episode: row[5]})
+        CREATE (:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: row.merge_id,
+            merged_uuid: row.merged_uuid, kept_uuid: row.kept_uuid, created_ms: row.created_ms,
+            data: row.data, by_episode: row.by_episode})
     }
     CALL () {
         UNWIND $p.removed_mentions AS row
-        <SEEK e:Episodic row[0]>
-        <SEEK n:Entity row[1]>
+        <SEEK e:Episodic row.episode_uuid>
+        <SEEK n:Entity row.entity_uuid>
         MATCH (e)-[m:MENTIONS]->(n)
         DELETE m
     }
@@ -295,22 +298,23 @@ class DeltaWriting(Base):
             if any(values[name] for name in _RARE):
                 await tx.run(_WRITE_25 if self._vectors_indexed else _WRITE, **values)
 
-    def written(self, row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
-        """Parameters of the write. `row` is one of LOCK."""
-        values = _values(row, delta, guard)
+    def written(self, there: Locked, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
+        """Parameters of the write."""
+        values = _values(there, delta, guard)
         for vector in values["fact_vectors"]:
-            vector.append(numbers(vector[1], packed=self._vectors_indexed))
+            vector["numbers"] = numbers(vector["vector"], packed=self._vectors_indexed)
         return values | {"rev": guard.rev + int(delta.bumps_rev)}
 
 
-def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
+def _values(there: Locked, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
     """Parameters of the write."""
-    names = dict(row[5])
+    names = dict(there.entities)
     gone = {tombstone.uuid for tombstone in delta.remove_facts}
-    ends = {uuid: [source, target] for uuid, source, target, *_held in row[6] if uuid not in gone}
-    held = {found[0]: (found[3], found[4]) for found in row[6] if found[3] is not None}
-    terms = TermChanges(delta, guard.epoch, held, indexed=row[7] is not None or guard.rev == 0)
-    facts = [[*fact_row(fact), *terms.row(fact)] for fact in {f.uuid: f for f in delta.facts}.values()]
+    ends = {uuid: (source, target) for uuid, source, target, *_ in there.facts if uuid not in gone}
+    held = {uuid: (keys, count) for uuid, _, _, keys, count in there.facts if keys is not None}
+    terms = TermChanges(delta, guard.epoch, held, indexed=there.known is not None or guard.rev == 0)
+    written = list({fact.uuid: fact for fact in delta.facts}.values())
+    facts = [fact_row(fact) | terms.row(fact) for fact in written]
     return {
         "group_id": delta.group_id,
         "epoch": guard.epoch,
@@ -322,47 +326,62 @@ def _values(row: Row, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         "renamed": [
             renamed_row(terms.keys, e) for e in delta.entities if names.get(e.uuid, e.name) != e.name
         ],
-        "rewritten": [fact[0] for fact in facts],
+        "rewritten": [fact["uuid"] for fact in facts],
         "scope": scope(delta.group_id, ""),
         **terms.counts(),
         "names": [
             {"key": digest(key), "name_key": key, "entity_uuid": uuid} for key, uuid in delta.names.items()
         ],
-        "name_tokens": [list(each) for each in sorted(search_terms(delta))],
-        "created": [fact for fact in facts if fact[0] not in ends],
-        "replaced": [fact for fact in facts if fact[0] in ends],
-        "moved": [fact[:3] for fact in facts if ends.get(fact[0], fact[1:3]) != fact[1:3]],
-        **vector_rows(delta, row[0][3] if row[0] else None, row[10]),
+        "name_tokens": _named(("token", "entity_uuid"), sorted(search_terms(delta))),
+        "created": [fact for fact in facts if fact["uuid"] not in ends],
+        "replaced": [fact for fact in facts if fact["uuid"] in ends],
+        "moved": [
+            {"uuid": fact.uuid, "source_uuid": fact.source_uuid, "target_uuid": fact.target_uuid}
+            for fact in written
+            if ends.get(fact.uuid, _ends(fact)) != _ends(fact)
+        ],
+        **vector_rows(delta, there.space, there.wanted),
         "mentions": [_mention_row(mention) for mention in delta.mentions],
         "removed_names": [digest(key) for key in delta.remove_names],
-        "removed_name_tokens": [list(pair) for pair in delta.remove_name_tokens],
+        "removed_name_tokens": _named(("token", "entity_uuid"), delta.remove_name_tokens),
         "edges": [{"uuid": uuid, "facts": list(facts)} for uuid, facts in delta.episode_edges.items()],
         "removed": [asdict(tombstone) for tombstone in delta.remove_facts],
         "reserved": [asdict(tombstone) for tombstone in delta.reserve_facts],
         "touched_entities": sorted(delta.touched_entities),
         "touched_episodes": sorted(delta.touched_episodes),
         "forgets": delta.forgets,
-        "gone": [["entity", uuid] for uuid in delta.remove_entities]
-        + [["episode", uuid] for uuid in (*delta.remove_episodes, *delta.hide_episodes)],
+        "gone": [{"kind": "entity", "uuid": uuid} for uuid in delta.remove_entities]
+        + [{"kind": "episode", "uuid": uuid} for uuid in (*delta.remove_episodes, *delta.hide_episodes)],
         "hidden_episodes": list(delta.hide_episodes),
         "removed_episodes": list(delta.remove_episodes),
         "removed_merges": list(delta.remove_merges),
-        "merges": [
-            [m.merge_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode or None]
-            for m in delta.merges
-        ],
-        "removed_mentions": [list(pair) for pair in delta.remove_mentions],
+        "merges": [asdict(each) | {"by_episode": each.by_episode or None} for each in delta.merges],
+        "removed_mentions": _named(("episode_uuid", "entity_uuid"), delta.remove_mentions),
         "removed_entities": list(delta.remove_entities),
         "dropped_facts": [*(t.uuid for t in delta.remove_facts), *delta.unsaid],
         "dropped_hubs": [*delta.remove_entities, *delta.unsaid],
-        "closures": [list(pair) for pair in delta.closures],
+        "closures": _named(("by_episode", "fact_uuid"), delta.closures),
         "transitions": transition_rows(delta.transitions, guard.token),
         "counted": sorted({*delta.spent, *(each.uuid for each in delta.transitions)}),
-        "spent": [[uuid, u.calls, u.prompt_tokens, u.completion_tokens] for uuid, u in delta.spent.items()],
+        "spent": [{"uuid": uuid, **asdict(usage)} for uuid, usage in delta.spent.items()],
     }
 
 
-def _mention_row(mention: Mention) -> list[Any]:
-    created_ms, names, types = mention.created_ms, list(mention.names), list(mention.types)
-    ends = (mention.episode_uuid, mention.entity_uuid)
-    return [mention.uuid, *ends, created_ms, calendar(created_ms), names, types]
+def _ends(fact: Fact) -> tuple[str, str]:
+    return fact.source_uuid, fact.target_uuid
+
+
+def _named(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _mention_row(mention: Mention) -> dict[str, Any]:
+    return {
+        "uuid": mention.uuid,
+        "episode_uuid": mention.episode_uuid,
+        "entity_uuid": mention.entity_uuid,
+        "created_ms": mention.created_ms,
+        "created": calendar(mention.created_ms),
+        "names": list(mention.names),
+        "types": list(mention.types),
+    }

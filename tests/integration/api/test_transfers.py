@@ -10,7 +10,7 @@ import pytest
 from kgsvc.access.quotas import QuotaSettings
 from kgsvc.api.server import ServerSettings
 from kgsvc.commands.transfer.uploads import Uploads
-from kgsvc.domain.limits import Limits
+from kgsvc.domain.limits import Counter, Limits
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1.transfer_pb2 import ImportGroupRequest
 from tests.support.client import CALL_S, Client, episode
@@ -49,7 +49,7 @@ async def test_bodies_count_for_quotas_and_are_given_back(serve: Serve) -> None:
                 assert "quotas.group_bytes" in (caught.value.details() or "")
                 continue
             assert (await imported(stack.client, "g", file))[-1].status == envelope_pb2.STATUS_OK
-            counter = ("group g", "bytes", 0)
+            counter = Counter("group g", "bytes", 0)
             assert await stack.store.used([counter]) == {counter: len(TEXT)}
             with pytest.raises(grpc.aio.AioRpcError):
                 await stack.client.add_episodes("g", [episode("y", 1)])

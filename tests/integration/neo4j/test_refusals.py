@@ -9,7 +9,7 @@ from neo4j.exceptions import AuthError, ClientError, DatabaseError, Neo4jError, 
 from kgsvc.domain.errors import StoreRefused, StoreUnavailable
 from kgsvc.domain.model.delta import GraphDelta
 from kgsvc.stores.neo4j import Neo4jStore
-from kgsvc.stores.neo4j.base import store_error
+from kgsvc.stores.neo4j.errors import store_error
 from tests.support.samples import delta, entity, fact, guard, pair
 
 SECRET = "what Ann said"
