@@ -175,7 +175,7 @@ async def look_ms(settings: dict[str, str]) -> float:
 
         async def look(_number: int) -> None:
             assert len(await store.ready_groups(_AT_MS, 128)) == _BUSY
-            await store.next_due_ms()
+            await store.next_due_ms(_AT_MS)
 
         return await timed(look, _LOOKS)
     finally:

@@ -241,7 +241,7 @@ async def _start_worker(
         fills = Dispatcher(filling, core.activity, queue, clock, owner_id)
         background(stack, fills.run(), "vectors to be filled in")
     if settings.communities.follow:
-        follower = Follower(store, core.activity, clock, modes.writable)
+        follower = Follower(store, core.activity.changes, clock, modes.writable)
         background(stack, follower.run(), "communities that follow")
 
 

@@ -97,9 +97,9 @@ class Movements:
     async def _look(self) -> None:
         activity, clock = self._core.activity, self._core.clock
         while True:
-            seen, began = activity.version, clock.monotonic()
+            seen, began = activity.changes.version, clock.monotonic()
             await self._tell()
-            await activity.wait(seen, _LOOK_S)
+            await activity.changes.wait(seen, _LOOK_S)
             await asyncio.sleep(max(0.0, _REST_S - (clock.monotonic() - began)))
 
     async def _tell(self) -> None:

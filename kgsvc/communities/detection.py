@@ -90,7 +90,7 @@ _PAUSE_S = 0.25  # between two looks, however much happens
 
 
 class ActivityChanges(Protocol):
-    """Says when something happened (see jobs.dispatcher.ActivityWatch)."""
+    """Says when something happened (see jobs.dispatcher.Signal)."""
 
     @property
     def version(self) -> int:

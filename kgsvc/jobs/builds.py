@@ -48,7 +48,7 @@ def build_work(
             for build in await store.open_builds(now_ms, limit)
         ]
 
-    async def next_due_ms() -> int | None:
+    async def next_due_ms(_after_ms: int) -> int | None:
         return None
 
     async def renew(leases: Mapping[str, BuildLease]) -> set[str]:
@@ -64,7 +64,7 @@ def build_work(
         limit=64,
         idle_s=2.0,
         contended_s=2.0,
-        rest_s=0.25,  # the activity of items, too, wakes whoever waits
+        rest_s=0.25,  # accepted items, too, wake whoever waits
         offers=offers,
         next_due_ms=next_due_ms,
         claim=claim,

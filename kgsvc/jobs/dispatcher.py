@@ -17,7 +17,7 @@ from kgsvc.domain.errors import KgError, LeaseLost, ModelOff, ModelUnavailable, 
 from kgsvc.domain.limits import FROM_ZERO, Fixed
 from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Transition
 from kgsvc.runtime import Clock
-from kgsvc.stores.intake_protocol import IntakeStore
+from kgsvc.stores.intake_protocol import Activity, IntakeStore
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
@@ -71,7 +71,7 @@ class LeasedWork(Generic[L]):
     rest_s: float  # the shortest pause
     # Work that is due at a time (now_ms, limit), others' included; what is to be claimed first comes first.
     offers: Callable[[int, int], Awaitable[list[Offer]]]
-    next_due_ms: Callable[[], Awaitable[int | None]]  # when work is due next, None: not known
+    next_due_ms: Callable[[int], Awaitable[int | None]]  # when more is due after this, None: not known
     # (works, owner_id, now_ms); None: taken by somebody else
     claim: Callable[[Sequence[Any], str, int], Awaitable[Sequence[L | None]]]
     renew: Callable[[Mapping[str, L]], Awaitable[set[str]]]  # by key; the keys of those that are still held
@@ -80,6 +80,7 @@ class LeasedWork(Generic[L]):
     # released already. Raises LeaseLost, ServiceError: the work is put down for a moment.
     serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
     may_begin: Callable[[], bool] = always  # whether a mode holds it back; what has begun is finished
+    woken_by_items: bool = False  # items that change state may bring more of it
 
 
 class RetryPolicy:
@@ -140,55 +141,70 @@ def _put_back(failure: FailedItem, now_ms: int) -> Transition:
     )
 
 
-class ActivityWatch:
-    """Counts changes of the queue: this process's own at once (`poke`), others' when they tell of them
-    (`heard`), else by one poll per process."""
+class Signal:
+    """Counts how often something has happened, for those who wait until it happens again."""
 
-    def __init__(self, store: IntakeStore, poll_s: float, rng: random.Random) -> None:
-        self.tell: Callable[[], None] = lambda: None  # other processes of a change in this one
-        self._store = store
-        self._poll_s = poll_s
-        self._rng = rng
+    def __init__(self) -> None:
         self._version = 0
-        self._changed = asyncio.Event()
+        self._again = asyncio.Event()
 
     @property
     def version(self) -> int:
-        """Grows with every change seen. Read it before reading the store, then wait for it to change."""
+        """Read it before what may have changed, then `wait` for it to grow."""
         return self._version
 
-    def poke(self) -> None:
-        """Something changed in this process."""
-        self.heard()
-        self.tell()
-
-    def heard(self) -> None:
-        """Something changed in another process."""
+    def set(self) -> None:
+        """It has happened."""
         self._version += 1
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self._again.set()
+        self._again = asyncio.Event()
 
     async def wait(self, seen: int, timeout_s: float) -> int:
         """The version once it differs from `seen`, at the latest after `timeout_s`."""
         if self._version == seen:
             try:
                 async with asyncio.timeout(timeout_s):
-                    await self._changed.wait()
+                    await self._again.wait()
             except TimeoutError:
                 pass
         return self._version
 
+
+class ActivityWatch:
+    """Counts changes: this process's own at once (`poke`), others' when they tell of them (`heard`), else by
+    one poll per process."""
+
+    def __init__(self, store: IntakeStore, poll_s: float, rng: random.Random) -> None:
+        self.tell: Callable[[], None] = lambda: None  # other processes of a change in this one
+        self._store = store
+        self._poll_s = poll_s
+        self._rng = rng
+        self.work = Signal()  # there may be more to begin
+        self.changes = Signal()  # that, or items have changed state
+
+    def poke(self) -> None:
+        """There may be more to begin, by a change in this process."""
+        self.heard()
+        self.tell()
+
+    def heard(self) -> None:
+        """There may be more to begin, by a change in another process."""
+        self.work.set()
+        self.changes.set()
+
     async def run(self) -> None:
         """Poll until cancelled."""
-        last: int | None = None
+        last: Activity | None = None
         while True:
             try:
                 now = await self._store.activity()
             except ServiceError as error:
                 log.warning("cannot look for changes: %s", type(error).__name__)
-                now = last if last is not None else 0
-            if last is not None and now != last:
+                now = last or Activity(0, 0)
+            if last is not None and now.work != last.work:
                 self.heard()
+            elif last is not None and now != last:
+                self.changes.set()
             last = now
             await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
 
@@ -238,6 +254,7 @@ class Dispatcher(Generic[L]):
     ) -> None:
         self._kind = kind
         self._activity = activity
+        self._woken = activity.changes if kind.woken_by_items else activity.work
         self._settings = settings
         self._clock = clock
         self._owner_id = owner_id
@@ -254,9 +271,9 @@ class Dispatcher(Generic[L]):
         renewing = asyncio.create_task(self._renew_forever())
         try:
             while not self._draining:
-                seen = self._activity.version
+                seen = self._woken.version
                 pause_s = await self._look()
-                await self._activity.wait(seen, pause_s)
+                await self._woken.wait(seen, pause_s)
                 await asyncio.sleep(self._kind.rest_s)
             # Still renewing: a lease that lapses now would make suspects of healthy items.
             if tasks := [held.task for held in self._held.values()]:
@@ -294,10 +311,11 @@ class Dispatcher(Generic[L]):
         return _AFTER_FAILURE_S
 
     async def _until_due(self) -> float:
-        due_ms = await self._kind.next_due_ms()
+        # What is due now is being worked on here; its end will poke.
+        now_ms = self._clock.now_ms()
+        due_ms = await self._kind.next_due_ms(now_ms)
         if due_ms is None:
             return self._kind.idle_s
-        # What is due now is being worked on here; its end will poke.
         wait_s = (due_ms - self._clock.now_ms()) / 1000
         return min(self._kind.idle_s, max(wait_s, self._settings.poll_s))
 

@@ -40,7 +40,7 @@ def fill_work(
             for each in await store.open_fills(now_ms, limit, space)
         ]
 
-    async def next_due_ms() -> int | None:
+    async def next_due_ms(_after_ms: int) -> int | None:
         return None
 
     async def renew(leases: Mapping[str, FillLease]) -> set[str]:
@@ -71,7 +71,8 @@ def fill_work(
         limit=64,
         idle_s=10.0,
         contended_s=2.0,
-        rest_s=2.0,  # the activity of items, too, wakes whoever waits
+        rest_s=2.0,
+        woken_by_items=True,  # with vectors of another space
         offers=offers,
         next_due_ms=next_due_ms,
         claim=claim,

@@ -57,7 +57,7 @@ class ModeWatch:
     async def run(self, store: ModeStore, activity: ActivityWatch) -> None:
         """Look until cancelled. A store that does not answer leaves them as they are."""
         while True:
-            seen, taken = activity.version, self._taken
+            seen, taken = activity.work.version, self._taken
             try:
                 found = await store.modes()
             except ServiceError as error:
@@ -66,5 +66,5 @@ class ModeWatch:
                 # What was switched here meanwhile is newer than what was read.
                 if self._taken == taken and self.take(found):
                     activity.heard()  # for who looked at the queue before this
-            await activity.wait(seen, _IDLE_S)
+            await activity.work.wait(seen, _IDLE_S)
             await asyncio.sleep(_REST_S)

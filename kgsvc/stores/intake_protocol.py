@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kgsvc.domain.limits import Allowance, Counter
 from kgsvc.domain.model.delta import Erased
@@ -23,6 +23,13 @@ class Page(Generic[T]):
 
     rows: tuple[T, ...]
     next_token: str | None = None
+
+
+class Activity(NamedTuple):
+    """Numbers that differ after what they stand for has happened since, and may differ after more."""
+
+    work: int  # there may be more to begin: accepted, retried, resumed, switched on, requested, deleted
+    changes: int  # that, or items have changed state
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,8 @@ class IntakeStore(Protocol):
     async def depth(self) -> QueueDepth:
         """Counts over all groups. May be a few seconds old."""
 
-    async def activity(self) -> int:
-        """A number that differs whenever items were accepted, retried or changed state since; one cheap
-        read, for the one poller of a process (docs/ingestion.md)."""
+    async def activity(self) -> Activity:
+        """One cheap read, for the one poller of a process (docs/ingestion.md)."""
 
 
 class DocumentStore(Protocol):

@@ -91,8 +91,9 @@ class QueueStore(Protocol):
         """Groups with an unfinished item whose next_ms ≤ now_ms, least recently served first. The cost must
         not grow with one group's backlog."""
 
-    async def next_due_ms(self) -> int | None:
-        """The earliest next_ms of an unfinished item: when to look again."""
+    async def next_due_ms(self, after_ms: int) -> int | None:
+        """When, after this time, a group has something due that has nothing due before, not later than that:
+        when to look again. None: there is none."""
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =

@@ -18,7 +18,7 @@ from kgsvc.domain.model.items import (
     Receipt,
     Transition,
 )
-from kgsvc.stores.intake_protocol import Page, QueueDepth
+from kgsvc.stores.intake_protocol import Activity, Page, QueueDepth
 from kgsvc.stores.protocol import Anchor
 from tests.support.model_rows import Answer, Group, Item, ReceiptRow
 
@@ -152,8 +152,8 @@ class ModelIntake:
         parked = sum(item.state is ItemState.PARKED for item in self._items())
         return QueueDepth(len(waiting), parked, min((i.accepted_ms for i in waiting), default=None))
 
-    async def activity(self) -> int:
-        return self._activity
+    async def activity(self) -> Activity:
+        return Activity(self._activity, self._activity)
 
 
 class ModelQueue(ModelIntake):
@@ -165,10 +165,12 @@ class ModelQueue(ModelIntake):
         ready.sort(key=lambda g: (g.served_ms, g.group_id))
         return [_work(group) for group in ready[:limit]]
 
-    async def next_due_ms(self) -> int | None:
+    async def next_due_ms(self, after_ms: int) -> int | None:
         working = [g for g in self._groups.values() if g.paused_ms is None]
-        items = [item for group in working for item in group.items.values()]
-        return min((item.next_ms for item in items if item.unfinished), default=None)
+        first = [
+            min((i.next_ms for i in g.items.values() if i.unfinished), default=after_ms) for g in working
+        ]
+        return min((due_ms for due_ms in first if due_ms > after_ms), default=None)
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         group = self.peek(seen.group_id)

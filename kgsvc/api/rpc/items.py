@@ -94,7 +94,7 @@ class ItemRpcs:
 
     async def _watch(self, receipt_id: str) -> AsyncGenerator[ingestion_pb2.WatchReceiptOutput, None]:
         until = self._core.clock.monotonic() + self._deadline_s
-        seen = self._core.activity.version
+        seen = self._core.activity.changes.version
         receipt = await self._find(receipt_id)
         reason = await self._reason(receipt.group_id, receipt.items)
         yield _watched(receipt, receipt.items, reason)
@@ -103,7 +103,7 @@ class ItemRpcs:
             while not receipt.done:
                 await self._next_change(seen, until)
                 await asyncio.sleep(_PAUSE_S * (self._watches - 1))
-                seen = self._core.activity.version
+                seen = self._core.activity.changes.version
                 before, waited = receipt, reason
                 receipt = await self._core.store.receipt(receipt_id) or _of_deleted_group(receipt)
                 pairs = zip(before.items, receipt.items, strict=True)
@@ -119,7 +119,7 @@ class ItemRpcs:
         left = until - self._core.clock.monotonic()
         if left <= 0:
             raise TimeoutError
-        change = asyncio.ensure_future(self._core.activity.wait(seen, left))
+        change = asyncio.ensure_future(self._core.activity.changes.wait(seen, left))
         stop = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({change, stop}, return_when=asyncio.FIRST_COMPLETED)

@@ -101,8 +101,8 @@ def _ready_groups(db: apsw.Connection, now_ms: int, limit: int) -> list[GroupWor
     return [GroupWork(*row) for row in rows]
 
 
-def _next_due_ms(db: apsw.Connection) -> int | None:
-    due_ms: int | None = one_value(db, "SELECT min(due_ms) FROM open_groups")
+def _next_due_ms(db: apsw.Connection, after_ms: int) -> int | None:
+    due_ms: int | None = one_value(db, "SELECT min(due_ms) FROM open_groups WHERE due_ms > ?", (after_ms,))
     return due_ms
 
 

@@ -26,7 +26,7 @@ from kgsvc.stores.embedded.rows import (
     one_value,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-from kgsvc.stores.intake_protocol import Page, QueueDepth
+from kgsvc.stores.intake_protocol import Activity, Page, QueueDepth
 
 _ROWS_A_REMOVAL = 2_000  # of receipts, so that writers need not wait
 _NEVER = 2**63 - 1  # the largest number that the engine knows
@@ -162,8 +162,9 @@ def _depth(db: apsw.Connection) -> QueueDepth:
     return QueueDepth(*row)
 
 
-def _activity(db: apsw.Connection) -> int:
-    return int(one_value(db, "SELECT activity FROM totals WHERE id = 1"))
+def _activity(db: apsw.Connection) -> Activity:
+    count = int(one_value(db, "SELECT activity FROM totals WHERE id = 1"))
+    return Activity(count, count)
 
 
 # Triggers (schema.py) settle the counters of quotas when items cost something, end or go.

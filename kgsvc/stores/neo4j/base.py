@@ -128,7 +128,11 @@ _CLAUSES: dict[LiteralString, LiteralString] = {
         i.stage = null, i.started = null, i.suspect = null, i.step = null, i.attempts = 0,
         i.content_hash = '', i.previous = null, i.warnings = null
     REMOVE i:KgPending""",
-    "<COUNT_ACTIVITY>": "MATCH (a:KgActivity {shard: $p.shard}) SET a.lock = 0 SET a.count = a.count + 1",
+    # There may be more to begin; items have changed state. Apart, so that a worker's own commits do not have
+    # all workers look for work.
+    "<COUNT_ACTIVITY>": "<LOCKED_ACTIVITY> SET a.count = a.count + 1",
+    "<COUNT_CHANGE>": "<LOCKED_ACTIVITY> SET a.changes = coalesce(a.changes, 0) + 1",
+    "<LOCKED_ACTIVITY>": "MATCH (a:KgActivity {shard: $p.shard}) SET a.lock = 0",
     "<EPISODE>": EPISODE,
     "<EPISODE_CUT>": EPISODE.replace("e.content,", "left(e.content, 2 * $p.max_chars),"),
     "<ENTITY>": ENTITY,

@@ -49,17 +49,13 @@ _SETTLE: LiteralString = """
     SET w.due_ms = coalesce(due_ms, $p.never)
     """
 
+# A note is never late: what was accepted since it was made has set it to 0.
 _NEXT_DUE: LiteralString = """
-    CALL () {
-        MATCH (g:KgPaused)
-        RETURN collect(g.group_id) AS paused
-    }
-    MATCH (w:KgWork) WHERE w.due_ms < $p.never AND NOT w.group_id IN paused
-    CALL (w) {
-        MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
-        RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
-    }
-    RETURN min(due_ms)
+    MATCH (w:KgWork) USING INDEX SEEK w:KgWork(due_ms)
+    WHERE w.due_ms > $p.after_ms AND w.due_ms < $p.never
+    MATCH (g:KgGroup {group_id: w.group_id}) USING INDEX SEEK g:KgGroup(group_id)
+    WHERE NOT g:KgPaused
+    RETURN w.due_ms ORDER BY w.due_ms LIMIT 1
     """
 
 # `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
@@ -277,9 +273,9 @@ class Queue(Reading):
             await self._run(_SETTLE, groups=sorted(idle), never=NEVER)
         return [GroupWork(*work) for work in ready]
 
-    async def next_due_ms(self) -> int | None:
-        ((due_ms,),) = await self._run(_NEXT_DUE, never=NEVER)
-        return None if due_ms is None else int(due_ms)
+    async def next_due_ms(self, after_ms: int) -> int | None:
+        due_ms: int | None = first_value(await self._run(_NEXT_DUE, after_ms=after_ms, never=NEVER))
+        return due_ms
 
     async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         asked = {"by": owner_id, "now_ms": now_ms, "claim": str(uuids.uuid4())}

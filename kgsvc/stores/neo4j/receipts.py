@@ -9,7 +9,7 @@ from typing import LiteralString
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
-from kgsvc.stores.intake_protocol import Page, QueueDepth
+from kgsvc.stores.intake_protocol import Activity, Page, QueueDepth
 from kgsvc.stores.neo4j.quotas import Quotas
 from kgsvc.stores.neo4j.rows import NEVER, Row, StatusRow, first_value, status_of, status_rows
 
@@ -129,7 +129,11 @@ _DEPTH: LiteralString = """
     RETURN unfinished, parked, oldest
     """
 
-_ACTIVITY: LiteralString = "MATCH (a:KgActivity) RETURN sum(a.count)"
+_ACTIVITY: LiteralString = """
+    MATCH (a:KgActivity)
+    WITH sum(a.count) AS work, sum(a.changes) AS changes
+    RETURN work, work + changes
+    """
 
 
 class Receipts(Quotas):
@@ -189,9 +193,9 @@ class Receipts(Quotas):
         (row,) = await self._run(_DEPTH)
         return QueueDepth(*row)
 
-    async def activity(self) -> int:
-        ((count,),) = await self._run(_ACTIVITY)
-        return int(count)
+    async def activity(self) -> Activity:
+        (row,) = await self._run(_ACTIVITY)
+        return Activity(*row)
 
 
 def present(

@@ -34,7 +34,7 @@ WRITE_TRANSITIONS: LiteralString = """
         FOREACH (_ IN CASE WHEN row.state = 'parked' THEN [1] ELSE [] END | SET i:KgParked)
     }
     CALL () {
-        <COUNT_ACTIVITY>
+        <COUNT_CHANGE>
     }
     """
 

@@ -81,7 +81,7 @@ async def assert_gone(store: EmbeddedStore, receipt_id: str, size: int) -> None:
     assert (dump.episodes, dump.entities, dump.facts, dump.mentions) == ((), (), (), ())
     assert (await store.changes("g", 0, 99)).facts == ()
     assert await store.ready_groups(NOW + 10**9, 9) == []
-    assert await store.next_due_ms() is None
+    assert await store.next_due_ms(0) is None
     assert await store.entity("n1", None) == []
     receipt = await store.receipt(receipt_id)
     assert receipt is not None

@@ -15,7 +15,7 @@ SEEN = GroupWork("g", 1, "worker-a", 0, NOW)
 
 WORKS: dict[str, Work] = {
     "ready_groups": lambda db: queue._ready_groups(db, NOW, 9),
-    "next_due_ms": queue._next_due_ms,
+    "next_due_ms": lambda db: queue._next_due_ms(db, NOW),
     "claim": lambda db: queue._claim(db, SEEN, "worker-b", NOW),
     "renew": lambda db: queue._renew(db, [LEASE]),
     "start_items": lambda db: queue._start_items(db, LEASE, NOW, 4, HUGE, ()),

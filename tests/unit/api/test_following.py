@@ -56,8 +56,8 @@ async def test_watchers_read_once_a_change_not_in_a_loop(serve: Serve) -> None:
         watches = [aiter(_watch(stack.client, done.receipt_id)) for _ in range(5)]
         for answers in watches:
             await anext(answers)
-        seen = stack.core.activity.version
-        await stack.core.activity.wait(seen, 0.3)  # thirty polls without a change
+        seen = stack.core.activity.changes.version
+        await stack.core.activity.changes.wait(seen, 0.3)  # thirty polls without a change
         assert len(reads) <= 10  # one for the first answer, at most one more for the acceptance itself
         await finish(stack.store, "g", ItemState.COMPLETED)
         for answers in watches:

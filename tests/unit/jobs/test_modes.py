@@ -86,11 +86,11 @@ async def test_what_another_process_switched_is_seen_and_told(store: Answering) 
     activity, task = await run(modes, store)
     polling = asyncio.create_task(activity.run())
     await store.asked.wait()
-    seen = activity.version
+    seen = activity.work.version
     await store.set_modes(ModeChange(read_only=True), 7)
     async with asyncio.timeout(WAIT_S):
         while not modes.now.read_only:
-            seen = await activity.wait(seen, WAIT_S)
+            seen = await activity.work.wait(seen, WAIT_S)
     for each in (task, polling):
         each.cancel()
 
