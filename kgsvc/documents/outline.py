@@ -13,6 +13,14 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+$")
 _UNDERLINE = re.compile(r" {0,3}(?:(=)+|-{3,})[ \t]*$")
 _FENCE = re.compile(r"[ \t>]*(`{3,}(?=[^`]*$)|~{3,})")
+_DAY = re.compile(  # 2024-05-02, 2. Mai 2024, May 2nd, 2024
+    r"\b(?:\d{4}-\d\d-\d\d|\d{1,2}\.?[ -][^\W\d_]{3,10}[ -]\d{4}"
+    r"|[^\W\d_]{3,10} \d{1,2}(?:st|nd|rd|th)?,? \d{4})\b"
+)
+_OF_ITS_DAY = re.compile(
+    r"(?i)\b(?:minutes|meeting|notes|agenda|call|sync|stand-?up|retro(?:spective)?|protokoll|sitzung)\b|議事録"
+)
+_TOP = 600  # characters in which a document says of which day it is
 _NO_TITLE = re.compile(r"[ \t]*(?:[-*+>|=#]|\d+[.)][ \t])")
 
 
@@ -38,6 +46,7 @@ class Outline:
     """Reads a document line by line as it comes; what lies before an offset is forgotten when told so.
 
     Headings are those of CommonMark (`#`, and lines underlined by `=` or `-`), none of them in code fences.
+    One at the top like "Minutes of 2024-05-02" is above everything, as long as no other names a day.
     """
 
     def __init__(self) -> None:
@@ -49,6 +58,7 @@ class Outline:
         self._blocks: deque[UncutBlock] = deque()
         self._headings: deque[Heading] = deque()
         self._path: list[Heading] = []
+        self._dated: list[Heading] = []  # those above that name a day
 
     def feed(self, text: str) -> None:
         """Go on with the next part of the document, however it is cut."""
@@ -74,7 +84,12 @@ class Outline:
         while self._headings and self._headings[0].start < offset:
             found = self._headings.popleft()
             self._path = [each for each in self._path if each.level < found.level] + [found]
-        return tuple(each.title for each in self._path if each.title)
+            if len(self._dated) < 2 and _DAY.search(found.title):
+                self._dated.append(found)
+        dated = self._dated if len(self._dated) == 1 else []
+        alone = [each for each in dated if each.start < _TOP and _OF_ITS_DAY.search(each.title)]
+        path = [*(each for each in alone if each not in self._path), *self._path]
+        return tuple(each.title for each in path if each.title)
 
     def headings_within(self, start: int, end: int) -> list[Heading]:
         """The headings that begin from `start` on and before `end`, of those that no chunk is below yet."""

@@ -80,8 +80,8 @@ def named_times(question: str) -> list[Named]:
 
 
 def words_of_times(question: str) -> str:
-    """The words by which a question names times."""
-    return " ".join(match.group() for match in _NAMED.finditer(question))
+    """The words by which a question names times, but for days written as 2024-05-02: texts have them so."""
+    return " ".join(match.group() for match in _NAMED.finditer(question) if not match["d1"])
 
 
 def _side(question: str, match: re.Match[str]) -> Side:

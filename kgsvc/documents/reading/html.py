@@ -97,6 +97,9 @@ class _Page:
             self._words.append("`")
         elif tag in _HEADINGS:
             self.out.heading(_HEADINGS[tag], self._taken())
+        elif tag == "dt":
+            term = self._taken()
+            self.out.paragraph(f"{term}:" if term[-1:].isalnum() else term, self._containers)
         elif tag == "pre":
             self._verbatim -= 1
             text = "".join(self._words)

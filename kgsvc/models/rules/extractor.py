@@ -15,7 +15,7 @@ from kgsvc.models.protocol import Extracted
 from kgsvc.models.rules.prose import read_text
 from kgsvc.models.rules.records import read_json
 from kgsvc.models.rules.scene import Scene, Told
-from kgsvc.models.rules.speakers import cast_of, enter, speaker_of, turns_of
+from kgsvc.models.rules.speakers import cast_of, enter, heading_of, speaker_of, turns_of
 from kgsvc.models.rules.text import cleaned
 
 
@@ -58,9 +58,17 @@ def _read(request: ExtractionRequest, limits: Limits) -> Scene:
     cast = cast_of(request)
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene
-    for turn in turns_of(episode):
+    for number, turn in enumerate(turns_of(episode)):
         said = partial(_told_before, request, limits, turn.speaker)
-        read_text(scene, enter(scene, cast, turn, episode), cast, said)
+        content = enter(scene, cast, turn, episode)
+        if not number and (turn.speaker is None or episode.source is Source.DOCUMENT):
+            subject = [scene.subject.name] if scene.subject else []
+            for level, title in enumerate(scene.headings or subject, 1):
+                scene.head(level, title)
+        if heading := heading_of(turn):
+            scene.head(*heading)  # and nobody says more than that
+        else:
+            read_text(scene, content, cast, said)
     return scene
 
 

@@ -18,7 +18,6 @@ from kgsvc.models.rules.claims import Claims, FoundClause
 from kgsvc.models.rules.marking import MarkedLine, is_mark, mark
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
-from kgsvc.models.rules.sections import Sections
 from kgsvc.models.rules.speakers import Cast
 from kgsvc.models.rules.tenses import nearer
 from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, titled, unlinked, words_of
@@ -81,7 +80,6 @@ class _ProseReader:
         self.slight: list[str] = []
         self.headings: list[str] = []  # of what comes next
         self.above: list[str] = []  # the headings of a list of people, of which each is kept alone
-        self.sections = Sections()
         self.nameless = ""  # what a text is called that names nothing
         self.before = ""  # a sentence that claims something, right before the one being read
         self.kept = False
@@ -90,14 +88,11 @@ class _ProseReader:
         """Read the paragraphs in order; none is kept together with the one before, but for headings and what
         announces others."""
         if self.scene.speaker is None:
-            subject = [self.scene.subject.name] if self.scene.subject else []
-            for level, title in enumerate(self.scene.headings or subject, 1):
-                self.sections.enter(level, title)
             self.headings = [titled(title) for title in self.scene.headings[1:]][-_HEADINGS:]
         for paragraph in paragraphs:
             if paragraph.heading:
                 self._flush()
-                self.sections.enter(paragraph.heading, " ".join(paragraph.sentences))
+                self.scene.head(paragraph.heading, " ".join(paragraph.sentences))
                 self.headings = [*self.headings, *paragraph.sentences][-_HEADINGS:]
             elif paragraph.code:
                 self._code(paragraph.sentences[0])
@@ -134,9 +129,11 @@ class _ProseReader:
         if len(sentence) < 4 and not any(map(str.isalnum, sentence)):
             return
         if sentence.startswith(self.cast.listed or ("\n",)):
+            if self.passage.sentences and self.passage.sentences[-1].endswith(":"):
+                self.headings = [self.passage.sentences.pop()]  # "Present:"
             self._flush()
-            self.above = self.headings or self.above
-            self.headings = list(self.above)
+            self.headings = self.headings or self.above
+            self.above = [] if "," in sentence else list(self.headings)
         else:
             self.above = []
         if foreign(sentence):
@@ -298,7 +295,7 @@ class _ProseReader:
         scene.replies_to = ""
         if scene.speaker is None and prefix.removesuffix(": ").lower() in words.lower():
             prefix = ""
-        day = self.sections.day(scene.reference_ms)
+        day = scene.section_day()
         room = scene.limits.fact - len(prefix)
         for start in range(0, len(words), room):
             edge = ExtractedEdge(

@@ -1,4 +1,5 @@
-"""Lists of people: in minutes, teams and lists of authors a line each, "* Ann Holm (chair)"."""
+"""Lists of people in minutes, teams, lists of authors: a line each, "* Ann Holm (chair)", or all on one,
+"Present: Ann Holm, Ole Dahl, Tom Lund"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,8 @@ from kgsvc.models.rules import english as en
 _ITEM = re.compile(r"[ \t]*(?:[*+•-]|\d{1,3}[.)])[ \t]+(?:\[[ xX]?\][ \t]*)?(.*\S)")
 _WORD = r"[^\W\d_][\w.'’-]*"
 _PERSON = re.compile(rf"(?:\*\*)?({_WORD}(?: {_WORD}){{1,3}})(?:\*\*)?[ \t]*(?:[(\[@,:/–—-].*)?")
+_ONE_LINE = re.compile(r"(?:[^\W\d][\w()/ ]{1,30}(?<! ):[ \t]*)?(\S.{8,2000}?)\.?")
+_BETWEEN = re.compile(r"[ \t]*(?:[,;](?:[ \t]*(?:and|&)[ \t])?|[ \t](?:and|&)[ \t])[ \t]*")
 _PARTICLES = frozenset(["van", "von", "der", "den", "de", "del", "di", "da", "du", "la", "le", "bin", "al"])
 _LEAST = 3  # of them in a list
 _PART, _PART_OF_ALL = 3, 6  # one of so many has a given name that is known; of these if every line is a name
@@ -23,6 +26,17 @@ def people_listed(text: str) -> Iterator[str]:
         names = [name for name in map(_person, items) if name]
         if _are_people(names, _PART_OF_ALL if len(names) == len(items) else _PART):
             yield from names
+    for line in text.split("\n"):
+        yield from _on_one_line(line)
+
+
+def _on_one_line(line: str) -> list[str]:
+    """Nobody, unless names and a word for them are all that is on the line."""
+    item = _ITEM.fullmatch(line.rstrip())
+    found = _ONE_LINE.fullmatch((item[1] if item else line).strip())
+    parts = _BETWEEN.split(found[1]) if found else []
+    names = [name for name in map(_person, parts) if name]
+    return names if len(names) == len(parts) and _are_people(names, _PART_OF_ALL) else []
 
 
 def _person(item: str) -> str:

@@ -14,6 +14,7 @@ from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.protocol import Trouble
 from kgsvc.models.rules.english import MEN, STOP, WOMEN
+from kgsvc.models.rules.sections import Sections
 from kgsvc.models.rules.text import word_set
 
 _HE = word_set("he him his himself")
@@ -69,7 +70,9 @@ class Scene:
     """Collects the nodes and edges of one episode. The bounds of `limits` are those of each part of it."""
 
     def __init__(self, limits: Limits, reference_ms: int, chars: int) -> None:
-        self.limits, self.reference_ms = limits, reference_ms
+        self.limits = limits
+        self.reference_ms = self._told_ms = reference_ms  # now, as the words mean it: the day of a heading
+        self._sections = Sections()
         parts = 1 + chars // _PART
         self._most_nodes = parts * limits.nodes_per_extraction
         self._most_edges = parts * limits.edges_per_extraction
@@ -89,6 +92,16 @@ class Scene:
         self._edges: dict[tuple[str, str, str, str], ExtractedEdge] = {}
         self._recent: list[tuple[int, NodeDraft]] = []
         self._named: set[str] = set()
+
+    def head(self, level: int, title: str) -> None:
+        """A heading, of level 1 or deeper: what stands below is of the day that it names."""
+        self._sections.enter(level, title)
+        day = self.section_day()
+        self.reference_ms = self._told_ms if day is None else day
+
+    def section_day(self) -> int | None:
+        """The day that the headings above give, if they name one."""
+        return self._sections.day(self._told_ms)
 
     def full_name(self, name: str) -> str:
         """The name that a short one stands for here."""

@@ -18,6 +18,11 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def day_of_title(title: str) -> int | None:
     """When the one day begins that the title names, if what stands below is of that day; in milliseconds."""
+    return _read(title)[0]
+
+
+def _read(title: str) -> tuple[int | None, bool]:
+    """That day, and whether the title also says of what: "Minutes of …"."""
     days = [
         time
         for time in find_times(title, 0)
@@ -27,26 +32,32 @@ def day_of_title(title: str) -> int | None:
         and _YEAR.search(title, time.start, time.end)
     ]
     if len(days) != 1:
-        return None
+        return None, False
     rest = title[: days[0].start] + title[days[0].end :]
     words = {word.lower() for word in _WORD.findall(rest)} - WEEKDAYS.keys()
-    fits = not words or not words.isdisjoint(_OF_ITS_DAY) or _VERSION.match(rest)
-    return days[0].begin_ms if fits else None
+    kind = not words.isdisjoint(_OF_ITS_DAY)
+    return days[0].begin_ms if not words or kind or _VERSION.match(rest) else None, kind
 
 
 class Sections:
-    """The headings above the words being read, as far as they name days."""
+    """The headings above the words being read, as far as they name days. "Minutes of 2 May 2024" holds for
+    all that follows, whatever its headings, until another one names a day."""
 
     def __init__(self) -> None:
         self._days: list[tuple[int, int]] = []  # level of the heading, its day
+        self._found = 0  # headings with a day
+        self._whole: int | None = None  # the day of all
 
     def enter(self, level: int, title: str) -> None:
         """A heading, of level 1 or deeper: it ends the sections of its own level and of deeper ones."""
         self._days = [each for each in self._days if each[0] < level]
-        if (day := day_of_title(title)) is not None:
+        day, kind = _read(title)
+        if day is not None:
             self._days.append((level, day))
+            self._found += 1
+            self._whole = day if kind and self._found == 1 else None
 
     def day(self, until_ms: int) -> int | None:
         """The day of the innermost heading that has one, if it is not later than `until_ms`."""
-        day = self._days[-1][1] if self._days else None
+        *_, day = [self._whole, *(day for _level, day in self._days)]
         return None if day is None or day > until_ms else day

@@ -32,6 +32,16 @@ _PREFIX_BOUND = 400  # characters that a speaker's prefix may take
 _LISTED = 200  # people of lists that are looked for in a text
 _ORDINARY = en.COMMON | en.STOP | MONTHS.keys() | WEEKDAYS.keys()
 _NARRATORS = frozenset({"document", "narrator", "article", "page", "text", "file", "note", "transcript"})
+_LABELS = word_set(  # what minutes put before a line as they put names
+    "absent action actions agenda agreed attendees chair conclusion consensus date decided decision issue"
+    " discussion location motion next note outcome participants present proposal proposed question regrets"
+    " resolved resolution scribe subject subtopic summary time todo topic update vote"
+)
+_TALK = 4  # lines of speakers
+_LABELLED = re.compile(r"[A-Za-z]{4,12}")
+_ALONE = re.compile(r"(#{1,6}) +(\S.*)")
+_HEADED = re.compile(r"(?m)^#{1,6} ")
+_GOES_ON = re.compile(r"(?m)^[ \t]*(?:\.{3}|…)[ \t]*")  # the speaker of the line before does
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,7 @@ class SpokenTurn:
 
     speaker: str | None
     content: str
+    within: bool = False  # a document of several turns: it has no title of its own
 
 
 def turns_of(episode: Episode) -> list[SpokenTurn]:
@@ -52,10 +63,8 @@ def turns_of(episode: Episode) -> list[SpokenTurn]:
         if lines and lines[0].speaker in shared:
             return lines
         return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
-    lines = _transcript(episode.body)
-    if episode.source is Source.DOCUMENT and len(lines) * 2 < len(re.findall(r"(?m)^.*\S", episode.body)):
-        lines = []  # a list of terms: "Returns: …", "Note: …"
-    return lines or [SpokenTurn(prefix, content)]
+    minutes = episode.source is Source.DOCUMENT
+    return (_minutes if minutes else _transcript)(episode.body) or [SpokenTurn(prefix, content)]
 
 
 def speaker_of(episode: Episode) -> str | None:
@@ -94,9 +103,43 @@ def _transcript(body: str, least: int = 2) -> list[SpokenTurn]:
     return [SpokenTurn(m[1], body[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
 
 
+def _minutes(body: str) -> list[SpokenTurn]:
+    """Turns of a document in which at least every second line begins with `Name:`, but for headings, labels
+    and lines that go on with the one before; otherwise none. In a list of terms, each has a line. What stands
+    before the first speaker does not count where some speak again and again."""
+    spoken = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_speaker_name(m[1])]
+    labelled = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_label(m[1])]
+    headed = list(islice(_HEADED.finditer(body[:READ]), MOST))
+    again = len({m[1] for m in spoken}) * 2 <= len(spoken) >= _TALK
+    begin = spoken[0].start() if again else 0
+    others = sum(m.start() >= begin for m in (*headed, *labelled)) + len(_GOES_ON.findall(body, begin))
+    if len(spoken) < 2 or len(spoken) * 2 < len(re.findall(r"(?m)^.*\S", body[begin:])) - others:
+        return []
+    starts = sorted([*spoken, *labelled, *headed], key=lambda m: m.start())
+    first, *ends = [*(m.start() for m in starts), len(body)]
+    turns = [SpokenTurn(None, body[:first].strip(), within=True)]
+    for m, end in zip(starts, ends, strict=True):
+        speaker = m[1] if m in spoken else None
+        text = body[m.end() if speaker else m.start() : end].strip()
+        turns.append(SpokenTurn(speaker, _GOES_ON.sub("", text), within=True))
+    return [turn for turn in turns if turn.content]
+
+
+def heading_of(turn: SpokenTurn) -> tuple[int, str] | None:
+    """Level and words of a heading between turns, if it is all there is; None: there is more, or none."""
+    found = _ALONE.fullmatch(turn.content) if turn.within and turn.speaker is None else None
+    return (len(found[1]), found[2]) if found else None
+
+
+def _is_label(text: str) -> bool:
+    return _LABELLED.fullmatch(text) is not None and text.lower() in _LABELS
+
+
 def _is_speaker_name(text: str) -> bool:
     if text.lower() in _ROLE_TYPES:
         return True
+    if _is_label(text):
+        return False
     words = text.lower().split()
     return text[0].isupper() and _ORDINARY.isdisjoint(words) and en.FORMS.get(words[-1]) is None
 
@@ -171,7 +214,7 @@ def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
     scene.listener = scene.addressed if len(others) == 1 else None
     scene.source, scene.headings = _origin(episode)
     scene.replies_to = _replied(cast, turn, episode)
-    return turn.content if turn.speaker else _entitle(scene, cast, turn.content, episode)
+    return turn.content if turn.speaker or turn.within else _entitle(scene, cast, turn.content, episode)
 
 
 def _origin(episode: Episode) -> tuple[str, list[str]]:

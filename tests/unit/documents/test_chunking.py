@@ -143,6 +143,26 @@ def test_chunks_know_the_headings_above_them() -> None:
     assert last.headings == ("Trip", "Day 1")
 
 
+@pytest.mark.parametrize(
+    ("first", "above"),
+    [
+        ("Minutes of 2024-05-02", ("Minutes of 2024-05-02", "Topic")),
+        ("Sitzung vom 2. Mai 2024", ("Sitzung vom 2. Mai 2024", "Topic")),
+        ("Trip of 2024-05-02", ("Topic",)),
+        ("Minutes", ("Topic",)),
+    ],
+)
+def test_the_day_of_a_meeting_is_above_all_chunks(first: str, above: tuple[str, ...]) -> None:
+    text = f"# Club\n\n## {first}\n\n# Topic\n" + "We talked. " * 60
+    assert split(text, NEAR)[-1].headings == above
+
+
+def test_of_several_days_none_is_above_all_chunks() -> None:
+    said = "We talked. " * 30
+    text = f"# Minutes of 2024-05-02\n{said}\n# Minutes of 2024-05-09\n{said}\n# Topic\n{said}"
+    assert split(text, NEAR)[-1].headings == ("Topic",)
+
+
 def test_chunks_know_their_page() -> None:
     text = PROSE
     chunks = split(text, NEAR, [0, 500, 500, 1_000])

@@ -113,7 +113,7 @@ def f():
 
 \\# no heading
 
-Term
+Term:
 
 - Meaning
 

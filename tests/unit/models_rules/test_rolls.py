@@ -53,3 +53,36 @@ def test_who_stands_in_a_list_is_known_by_a_first_name() -> None:
     mended = [fact for fact in found.facts if "wheel" in fact.fact]
     assert [fact.target for fact in mended] == ["Shigeki Ohno"]
     assert "Shigeki" not in found.types
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Present: Ann Holm, Ole van Dahl, Shigeki Ohno, Tomas Lund",
+        "- Ann Holm, Ole van Dahl, Shigeki Ohno and Tomas Lund.",
+        "Chair(s): Ann Holm; Ole van Dahl; Shigeki Ohno; Tomas Lund",
+    ],
+)
+def test_one_line_names_people(line: str) -> None:
+    assert list(people_listed(line)) == NAMES
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Present: Ann Holm, Ole Dahl",
+        "Ann Holm, Ole Dahl and Tom Lund mended the wheel",
+        "Topics: Bug Fixes, New Features, Windows Support",
+    ],
+)
+def test_other_lines_name_nobody(line: str) -> None:
+    assert list(people_listed(line)) == []
+
+
+def test_those_on_one_line_were_present() -> None:
+    text = (
+        "# Mill Board Meeting\n\nPresent:\n\n- Ann Holm, Ole van Dahl, Shigeki Ohno\n\nAnn Holm takes notes."
+    )
+    found = read(text_episode(text, Source.DOCUMENT))
+    told = [fact.fact for fact in found.facts if "Present" in fact.fact]
+    assert told == ["Mill Board Meeting: Present: Ann Holm, Ole van Dahl, Shigeki Ohno"]

@@ -79,3 +79,35 @@ def test_chunks_are_dated_by_the_headings_above_them() -> None:
     chunk = text_episode(body, Source.DOCUMENT, name="Mill meetings")
     found = read(replace(chunk, source_description="Mill meetings › 2022-05-02 › Wheel"))
     assert {fact.valid_ms for fact in found.facts} == {DAY}
+
+
+MEETING = """# Mill club
+
+## Minutes of 2022-05-02
+
+# Topic: The wheel
+
+Since yesterday the wheel of the mill stands still in the water.
+
+# Topic: The pond
+
+The pond of the mill was cleaned by all members.
+"""
+
+
+def test_the_day_of_a_meeting_holds_for_all_its_topics() -> None:
+    found = read(text_episode(MEETING, Source.DOCUMENT))
+    assert {fact.valid_ms for fact in found.facts if "pond" in fact.fact} == {DAY}
+
+
+def test_words_of_a_section_count_from_its_day() -> None:
+    found = read(text_episode(MEETING, Source.DOCUMENT))
+    assert {fact.valid_ms for fact in found.facts if "wheel" in fact.fact} == {ms(2022, 5, 1)}
+
+
+def test_two_meetings_have_their_own_days() -> None:
+    sections = Sections()
+    sections.enter(1, "Minutes of 2022-05-02")
+    sections.enter(1, "Minutes of 2022-05-09")
+    sections.enter(1, "Appendix")
+    assert sections.day(ms(2023)) is None

@@ -215,6 +215,7 @@ def test_a_time_in_the_filters_decides() -> None:
     ("question", "words"),
     [
         ("Where was I working on 20 October?", "20 October"),
+        ("What was decided on 2024-10-20?", ""),
         ("Who is my boss at the moment?", "at the moment"),
         ("Was ist jetzt im Mai 2024 mein Gehalt?", "jetzt"),
         ("今は誰が上司ですか", "今"),
