@@ -15,7 +15,7 @@ from kgsvc.cli.chats import time_of, timestamp
 from kgsvc.cli.client import ask
 from kgsvc.cli.groups import expect_group
 from kgsvc.cli.options import Failure
-from kgsvc.cli.show import print_facts, print_hits
+from kgsvc.cli.show import print_facts, print_hits, scored_facts
 from kgsvc.config import Settings
 from kgsvc.v1.retrieval_pb2 import (
     SEARCH_SCOPE_CHUNKS,
@@ -25,8 +25,6 @@ from kgsvc.v1.retrieval_pb2 import (
     SEARCH_SCOPE_NODES,
     GetMemoryInput,
     GetMemoryRequest,
-    SearchFactsInput,
-    SearchFactsRequest,
     SearchGraphInput,
     SearchGraphRequest,
 )
@@ -52,7 +50,7 @@ _LINE = re.compile(r"(?:(user|assistant|system)(?:\(([^)]*)\))?|([^:]{1,256})):\
 @click.option(
     "--scope",
     type=click.Choice(tuple(_SCOPES)),
-    help="Search for these with SearchGraph; default: facts with SearchFacts.",
+    help="Search for these; default: facts.",
 )
 @options.as_json
 @options.client
@@ -66,24 +64,19 @@ def command(
     settings: Settings,
 ) -> None:
     """Find facts, best first; with --scope also entities (nodes), episodes, communities or chunks."""
-    if scope is None:
-        asked = SearchFactsInput(group_ids=[group], query=query, max_facts=max_facts, center_node_uuid=center)
-        request = SearchFactsRequest(input=asked)
-        answer = options.run(ask(settings.client, lambda service: service.retrieval.SearchFacts, request))
-        print_facts(answer.output, as_json)
-        if not answer.output.facts:
-            options.run(expect_group(settings.client, group))
-        return
     wanted = SearchGraphInput(
         group_ids=[group],
         query=query,
-        search_type=_SCOPES[scope],
+        search_type=_SCOPES[scope or "facts"],
         max_results=max_facts,
         center_node_uuid=center,
     )
     graph = SearchGraphRequest(input=wanted)
     found = options.run(ask(settings.client, lambda service: service.retrieval.SearchGraph, graph))
-    print_hits(found.output, as_json)
+    if scope is None:
+        print_facts(list(scored_facts(found.output)), as_json)
+    else:
+        print_hits(found.output, as_json)
     if not found.output.count:
         options.run(expect_group(settings.client, group))
 
@@ -117,7 +110,7 @@ def memory(
     wanted = GetMemoryInput(group_id=group, messages=messages, max_facts=max_facts, center_node_uuid=center)
     request = GetMemoryRequest(input=wanted)
     answer = options.run(ask(settings.client, lambda service: service.retrieval.GetMemory, request))
-    print_facts(answer.output, as_json)
+    print_facts(answer.output.facts, as_json)
     if not answer.output.facts:
         options.run(expect_group(settings.client, group))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from kgsvc.v1.retrieval_pb2 import GetMemoryOutput, ProvenanceChunk, SearchFactsOutput, SearchGraphOutput
+from kgsvc.v1.retrieval_pb2 import ProvenanceChunk, SearchGraphOutput
 from kgsvc.v1.types_pb2 import FactResult
 
 _SHOWN = 200  # characters of a summary or body
@@ -28,12 +28,12 @@ def print_json(values: Mapping[str, Any], *, indent: int | None = 2) -> None:
     click.echo(json.dumps(values, ensure_ascii=False, indent=indent))
 
 
-def print_facts(output: SearchFactsOutput | GetMemoryOutput, as_json: bool) -> None:
+def print_facts(facts: Sequence[FactResult], as_json: bool) -> None:
     """The facts of an answer, best first."""
     if as_json:
-        print_json({"facts": [as_dict(fact) for fact in output.facts]})
-    elif output.facts:
-        click.echo("\n".join(facts_as_lines(output.facts)))
+        print_json({"facts": [as_dict(fact) for fact in facts]})
+    elif facts:
+        click.echo("\n".join(facts_as_lines(facts)))
     else:
         click.echo("No facts found.")
 
@@ -54,6 +54,15 @@ def _edge(fact: FactResult) -> str:
     return printable(" ".join(filter(None, (fact.source_name, name, "" if itself else fact.target_name))))
 
 
+def scored_facts(output: SearchGraphOutput) -> Iterator[FactResult]:
+    """The facts of an answer with their scores."""
+    for hit in output.facts:
+        fact = FactResult()
+        fact.CopyFrom(hit.fact)
+        fact.score = hit.score
+        yield fact
+
+
 def print_hits(output: SearchGraphOutput, as_json: bool) -> None:
     """What a search of the graph found, best first."""
     if as_json:
@@ -65,7 +74,7 @@ def print_hits(output: SearchGraphOutput, as_json: bool) -> None:
 
 
 def _hits_as_lines(output: SearchGraphOutput) -> Iterator[str]:
-    yield from facts_as_lines(hit.fact for hit in output.facts)
+    yield from facts_as_lines(scored_facts(output))
     for rank, node in enumerate(output.nodes, 1):
         yield f"{rank:>3}. {printable(node.node.name)} ({', '.join(node.node.labels)})"
         yield f"     {shortened(node.node.summary)}"

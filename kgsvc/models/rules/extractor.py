@@ -58,9 +58,12 @@ def _read(request: ExtractionRequest, limits: Limits) -> Scene:
     cast = cast_of(request)
     if episode.source is Source.JSON and read_json(scene, episode, cast):
         return scene
+    last, other = None, None  # who spoke, and who did before
     for number, turn in enumerate(turns_of(episode)):
         said = partial(_told_before, request, limits, turn.speaker)
-        content = enter(scene, cast, turn, episode)
+        if turn.speaker and turn.speaker != last:
+            last, other = turn.speaker, last
+        content = enter(scene, cast, turn, episode, other)
         if not number and (turn.speaker is None or episode.source is Source.DOCUMENT):
             subject = [scene.subject.name] if scene.subject else []
             for level, title in enumerate(scene.headings or subject, 1):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -107,8 +107,10 @@ def _minutes(body: str) -> list[SpokenTurn]:
     """Turns of a document in which at least every second line begins with `Name:`, but for headings, labels
     and lines that go on with the one before; otherwise none. In a list of terms, each has a line. What stands
     before the first speaker does not count where some speak again and again."""
-    spoken = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_speaker_name(m[1])]
-    labelled = [m for m in islice(_LINE_PREFIX.finditer(body[:READ]), MOST) if _is_label(m[1])]
+    prefixes = list(islice(_LINE_PREFIX.finditer(body[:READ]), MOST))
+    once = _single_words(m[1] for m in prefixes)
+    spoken = [m for m in prefixes if _is_speaker_name(m[1]) and m[1] not in once]
+    labelled = [m for m in prefixes if _is_label(m[1]) or m[1] in once]
     headed = list(islice(_HEADED.finditer(body[:READ]), MOST))
     again = len({m[1] for m in spoken}) * 2 <= len(spoken) >= _TALK
     begin = spoken[0].start() if again else 0
@@ -118,11 +120,21 @@ def _minutes(body: str) -> list[SpokenTurn]:
     starts = sorted([*spoken, *labelled, *headed], key=lambda m: m.start())
     first, *ends = [*(m.start() for m in starts), len(body)]
     turns = [SpokenTurn(None, body[:first].strip(), within=True)]
+    said = {m.start() for m in spoken}
     for m, end in zip(starts, ends, strict=True):
-        speaker = m[1] if m in spoken else None
+        speaker = m[1] if m.start() in said else None
         text = body[m.end() if speaker else m.start() : end].strip()
         turns.append(SpokenTurn(speaker, _GOES_ON.sub("", text), within=True))
     return [turn for turn in turns if turn.content]
+
+
+def _single_words(prefixes: Iterable[str]) -> Set[str]:
+    """Where people stand with their full names, a word that stands but once is none: "Clarification:"."""
+    counts = Counter(prefixes)
+    if sum(count for name, count in counts.items() if " " in name) * 2 < counts.total():
+        return set()
+    rare = {name for name, count in counts.items() if count == 1 and " " not in name}
+    return {name for name in rare if name.lower() not in en.GIVEN_NAMES}
 
 
 def heading_of(turn: SpokenTurn) -> tuple[int, str] | None:
@@ -201,16 +213,17 @@ def cast_of(request: ExtractionRequest) -> Cast:
     return Cast(participants, aliases, known, request.previous, listed)
 
 
-def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode) -> str:
-    """Put speaker, listener and title of a turn on the scene; returns what is left to read."""
+def enter(scene: Scene, cast: Cast, turn: SpokenTurn, episode: Episode, before: str | None = None) -> str:
+    """Put speaker, listener and title of a turn on the scene; returns what is left to read. `before`: who
+    else spoke last in the same text."""
     scene.aliases, scene.people = cast.aliases, frozenset(cast.participants)
     scene.earlier, scene.speaker = cast.earlier, None
     if turn.speaker:
         person = episode.role_type in (None, RoleType.USER)
         scene.speaker = scene.node(turn.speaker, "Person" if person else "Entity")
     others = [name for name in cast.participants if name != turn.speaker]
-    spoken = others and turn.speaker is not None and scene.speaker is not None
-    scene.addressed = scene.node(others[-1], "Person") if spoken else None
+    last = before or (others[-1] if others and (cast.previous or len(others) == 1) else None)
+    scene.addressed = scene.node(last, "Person") if last and scene.speaker is not None else None
     scene.listener = scene.addressed if len(others) == 1 else None
     scene.source, scene.headings = _origin(episode)
     scene.replies_to = _replied(cast, turn, episode)

@@ -67,6 +67,7 @@ _END = re.compile(
 )
 _ABBREVIATIONS = listed("abbreviations", word_set)
 _INITIALS = re.compile(r"(?:[a-z]\.){1,3}[a-z]")  # of "W.J. Reddin"
+_MIDDLE_NAME = re.compile(r"[A-Z][a-z]+ I\Z")  # of "David I. Lehn"
 _DEGREES = word_set("ph.d m.sc b.sc d.phil")
 _NO_INITIALS = word_set("a.m p.m u.s u.k u.s.a u.n e.u d.c b.c a.d")
 _BRACKETS = 120  # characters: a full stop in brackets no longer than this ends no sentence
@@ -155,11 +156,12 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _continues(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether this full stop belongs to an abbreviation, an initial or stands in brackets."""
-    before = _LAST_WORD.search(text[max(start, match.start() - 12) : match.start()])
+    ahead = text[max(start, match.start() - 12) : match.start()]
+    before = _LAST_WORD.search(ahead)
     word = before[0].lower() if before else ""
     if text[match.start() - len(word) - 1 : match.start() - len(word)] == "\n" and _NUMBERED.fullmatch(word):
         return True
-    initial = len(word) == 1 and word.isalpha() and word != "i"
+    initial = len(word) == 1 and word.isalpha() and (word != "i" or _MIDDLE_NAME.search(ahead) is not None)
     initial = initial or (_INITIALS.fullmatch(word) is not None and word not in _NO_INITIALS)
     degree = word in _DEGREES and text[match.end() : match.end() + 2].strip().islower()
     if len(match[0]) == 1 and (word in _ABBREVIATIONS or initial or degree):

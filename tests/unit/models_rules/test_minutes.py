@@ -69,3 +69,24 @@ def test_a_heading_between_turns_is_no_fact() -> None:
 def test_terms_are_no_speakers(text: str) -> None:
     episode = text_episode(text, Source.DOCUMENT)
     assert turns_of(episode) == [SpokenTurn(None, text)]
+
+
+def test_who_spoke_before_is_spoken_to() -> None:
+    text = "\n".join(
+        f"{who}: the {what} of the old mill must be mended in June"
+        for who, what in (
+            ("Ann Holm", "wheel"),
+            ("Ole Dahl", "door"),
+            ("Ann Holm", "roof"),
+            ("Tom Lund", "pond"),
+        )
+    )
+    found = read(text_episode(text, Source.DOCUMENT))
+    told = {fact.fact.split()[3]: fact.target for fact in found.facts}
+    assert told == {"wheel": "Ann Holm", "door": "Ann Holm", "roof": "Ole Dahl", "pond": "Ann Holm"}
+
+
+def test_a_word_that_stands_but_once_is_no_speaker() -> None:
+    text = f"{MINUTES}\nClarification: the wood is oak.\n"
+    found = read(text_episode(text, Source.DOCUMENT))
+    assert "Clarification" not in found.types

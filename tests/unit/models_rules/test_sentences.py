@@ -16,6 +16,7 @@ from tests.unit.models_rules.support import message, text_episode
     [
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("Dr. Smith met J. K. Rowling. She left.", ["Dr. Smith met J. K. Rowling.", "She left."]),
+        ("So did I. David I. Lehn came.", ["So did I.", "David I. Lehn came."]),
         ("Ann was a Ph.D. student. She left.", ["Ann was a Ph.D. student.", "She left."]),
         ("Ann has a Ph.D. She left.", ["Ann has a Ph.D.", "She left."]),
         ("It cost 3.50 in the U.S. last year.", ["It cost 3.50 in the U.S. last year."]),
