@@ -10,8 +10,8 @@ from kgsvc.models.rules import english as en
 _ITEM = re.compile(r"[ \t]*(?:[*+•-]|\d{1,3}[.)])[ \t]+(?:\[[ xX]?\][ \t]*)?(.*\S)")
 _WORD = r"[^\W\d_][\w.'’-]*"
 _PERSON = re.compile(rf"(?:\*\*)?({_WORD}(?: {_WORD}){{1,3}})(?:\*\*)?[ \t]*(?:[(\[@,:/–—-].*)?")
-_ONE_LINE = re.compile(r"(?:[^\W\d][\w()/ ]{1,30}(?<! ):[ \t]*)?(\S.{8,2000}?)\.?")
-_BETWEEN = re.compile(r"[ \t]*(?:[,;](?:[ \t]*(?:and|&)[ \t])?|[ \t](?:and|&)[ \t])[ \t]*")
+_ONE_LINE = re.compile(r"(?:[^\W\d][\w()/ ]{1,30}(?<! ): ?)?(\S.{8,2000}?)\.?")
+_BETWEEN = re.compile(r" ?[,;] (?:(?:and|&) )?| (?:and|&) ")
 _PARTICLES = frozenset(["van", "von", "der", "den", "de", "del", "di", "da", "du", "la", "le", "bin", "al"])
 _LEAST = 3  # of them in a list
 _PART, _PART_OF_ALL = 3, 6  # one of so many has a given name that is known; of these if every line is a name
@@ -32,8 +32,9 @@ def people_listed(text: str) -> Iterator[str]:
 
 def _on_one_line(line: str) -> list[str]:
     """Nobody, unless names and a word for them are all that is on the line."""
-    item = _ITEM.fullmatch(line.rstrip())
-    found = _ONE_LINE.fullmatch((item[1] if item else line).strip())
+    line = " ".join(line.split())
+    item = _ITEM.fullmatch(line)
+    found = _ONE_LINE.fullmatch(item[1] if item else line)
     parts = _BETWEEN.split(found[1]) if found else []
     names = [name for name in map(_person, parts) if name]
     return names if len(names) == len(parts) and _are_people(names, _PART_OF_ALL) else []

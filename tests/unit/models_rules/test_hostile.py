@@ -54,6 +54,24 @@ def test_other_sources_bear_it_too(pattern: str, source: Source) -> None:
     check(read(text_episode(pattern * MIB, source)).extraction, Limits())
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "Bob: hi\n",
+        "Ann Holm: hi\n",
+        "...\n",
+        "# a\n",
+        "Ann Holm, ",
+        f"Ann{' ' * 1_990}Holm\n",
+        "Note: a\nBob: b\n",
+    ],
+)
+def test_documents_bear_it_too(pattern: str) -> None:
+    body = (pattern * (MIB // len(pattern) + 1))[:MIB]
+    check(read(text_episode(body, Source.DOCUMENT)).extraction, Limits())
+
+
 def test_a_long_text_has_room_for_all_that_it_says() -> None:
     body = " ".join(f"Person{number} Smith lives in Town{number} City." for number in range(1_000))
     found = read(text_episode(body))
