@@ -48,8 +48,9 @@ from kgsvc.documents.cutting import Cutters
 from kgsvc.documents.reading.reader import Reader
 from kgsvc.domain.errors import ServiceError
 from kgsvc.domain.model.extraction import Ontology
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
+from kgsvc.jobs.dispatcher import Dispatcher, RetryPolicy
 from kgsvc.jobs.fills import fill_work
 from kgsvc.jobs.groups import GroupJobs, Steps, group_work
 from kgsvc.jobs.modes import ModeWatch

@@ -139,7 +139,7 @@ async def _core(settings: Settings, work: Path) -> AsyncIterator[Core]:
     from kgsvc import backends
     from kgsvc.commands.core import Core
     from kgsvc.commands.ledger import Ledger
-    from kgsvc.jobs.dispatcher import ActivityWatch
+    from kgsvc.jobs.activity import ActivityWatch
     from kgsvc.models.embedding import CachingEmbedder
     from kgsvc.observability.metrics import Metrics
     from kgsvc.runtime import SystemClock

@@ -29,7 +29,7 @@ from kgsvc.domain.errors import (
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.delta import Claim, GraphDelta, GroupHead, Guard
 from kgsvc.domain.model.erasures import Erasure
-from kgsvc.jobs.dispatcher import ActivityWatch
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.modes import ModeWatch
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.observability.logs import found_in

@@ -90,7 +90,7 @@ _PAUSE_S = 0.25  # between two looks, however much happens
 
 
 class ActivityChanges(Protocol):
-    """Says when something happened (see jobs.dispatcher.Signal)."""
+    """Says when something happened (see jobs.activity.Signal)."""
 
     @property
     def version(self) -> int:

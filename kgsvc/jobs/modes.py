@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from kgsvc.domain.errors import ReadOnly, ServiceError
 from kgsvc.domain.model.modes import ServiceModes
-from kgsvc.jobs.dispatcher import ActivityWatch
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.stores.mode_protocol import ModeStore
 
 log = logging.getLogger(__name__)

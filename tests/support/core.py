@@ -5,7 +5,7 @@ from typing import Any
 
 from kgsvc.commands.core import Core
 from kgsvc.domain.limits import Limits
-from kgsvc.jobs.dispatcher import ActivityWatch
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.observability.metrics import Metrics
 from kgsvc.runtime import SystemClock
 

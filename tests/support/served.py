@@ -17,7 +17,7 @@ from kgsvc.commands.core import Core
 from kgsvc.commands.transfer.uploads import Uploads
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.items import ItemState, Step, Transition
-from kgsvc.jobs.dispatcher import ActivityWatch
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.observability.metrics import Metrics
 from kgsvc.runtime import SystemClock
 from kgsvc.search.engine import Engine

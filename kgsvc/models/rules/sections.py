@@ -16,13 +16,9 @@ _YEAR = re.compile(r"\d{4}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def day_of_title(title: str) -> int | None:
-    """When the one day begins that the title names, if what stands below is of that day; in milliseconds."""
-    return _read(title)[0]
-
-
 def _read(title: str) -> tuple[int | None, bool]:
-    """That day, and whether the title also says of what: "Minutes of …"."""
+    """When the one day begins that the title names, if what stands below is of that day, in milliseconds; and
+    whether the title also says of what: "Minutes of …"."""
     days = [
         time
         for time in find_times(title, 0)

@@ -21,7 +21,8 @@ from kgsvc.domain.model.items import (
     Transition,
 )
 from kgsvc.domain.model.keys import content_hash
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, QueueSettings, RetryPolicy, always
+from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.dispatcher import Dispatcher, QueueSettings, RetryPolicy, always
 from kgsvc.jobs.groups import GroupJobs, GroupRunner, Steps, group_work
 from kgsvc.jobs.starts import BatchStarts
 from kgsvc.runtime import SystemClock

@@ -10,8 +10,9 @@ import pytest
 
 from kgsvc.domain.errors import LeaseLost, StepError, StoreUnavailable
 from kgsvc.domain.model.communities import BuildLease, BuildRequest, BuildState, CommunityBuild
+from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.builds import build_work
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
+from kgsvc.jobs.dispatcher import Dispatcher, RetryPolicy
 from kgsvc.stores.embedded import EmbeddedStore
 from tests.integration.jobs.support import CLOCK, DEADLINE_S, SETTINGS
 

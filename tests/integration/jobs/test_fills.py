@@ -14,7 +14,8 @@ from kgsvc.documents.passages import passages
 from kgsvc.domain.errors import ModelOutputInvalid, ModelUnavailable, StoreUnavailable
 from kgsvc.domain.model.fills import FillLease
 from kgsvc.domain.model.graph import FREE, Usage
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
+from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.dispatcher import Dispatcher, RetryPolicy
 from kgsvc.jobs.fills import FillHandler, fill_work
 from kgsvc.models.embedding import CachingEmbedder
 from kgsvc.models.protocol import Vectors

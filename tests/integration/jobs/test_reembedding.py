@@ -16,7 +16,8 @@ from kgsvc.commands.spending import Spending
 from kgsvc.domain.errors import ModelUnavailable
 from kgsvc.domain.limits import Counted
 from kgsvc.domain.model.graph import Entity, Fact, Usage
-from kgsvc.jobs.dispatcher import ActivityWatch, Dispatcher, RetryPolicy
+from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.dispatcher import Dispatcher, RetryPolicy
 from kgsvc.jobs.fills import fill_work
 from kgsvc.models.embedding import CachingEmbedder, HashingEmbedder
 from kgsvc.models.former import FormerEmbedders

@@ -9,7 +9,8 @@ from kgsvc.domain.errors import ModelOff, ReadOnly, StoreUnavailable
 from kgsvc.domain.model.graph import Episode, Source, Usage
 from kgsvc.domain.model.items import FailedItem, ItemState, QueuedItem, Step
 from kgsvc.domain.model.modes import ModeChange, ServiceModes
-from kgsvc.jobs.dispatcher import ActivityWatch, QueueSettings, RetryPolicy
+from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.dispatcher import QueueSettings, RetryPolicy
 from kgsvc.jobs.modes import ModeWatch
 from tests.support.model_store import ModelStore
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kgsvc.domain.model.graph import Source
-from kgsvc.models.rules.sections import Sections, day_of_title
+from kgsvc.models.rules.sections import Sections
 from tests.unit.models_rules.support import ms, read, text_episode
 
 DAY = ms(2022, 5, 2)
@@ -27,6 +27,12 @@ NOTES = """# Mill notes
 """
 
 
+def _day_below(title: str) -> int | None:
+    sections = Sections()
+    sections.enter(1, title)
+    return sections.day(ms(2023))
+
+
 @pytest.mark.parametrize(
     "title",
     [
@@ -39,7 +45,7 @@ NOTES = """# Mill notes
     ],
 )
 def test_titles_of_a_day(title: str) -> None:
-    assert day_of_title(title) == DAY
+    assert _day_below(title) == DAY
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,7 @@ def test_titles_of_a_day(title: str) -> None:
     ],
 )
 def test_other_titles_name_none(title: str) -> None:
-    assert day_of_title(title) is None
+    assert _day_below(title) is None
 
 
 def test_a_day_holds_for_its_section_and_what_is_deeper() -> None:

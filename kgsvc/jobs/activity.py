@@ -1,0 +1,81 @@
+"""What wakes whoever waits for changes: of this process at once, of others when they tell or by one poll."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+
+from kgsvc.domain.errors import ServiceError
+from kgsvc.stores.intake_protocol import Activity, IntakeStore
+
+log = logging.getLogger(__name__)
+
+
+class Signal:
+    """Counts how often something has happened, for those who wait until it happens again."""
+
+    def __init__(self) -> None:
+        self._version = 0
+        self._again = asyncio.Event()
+
+    @property
+    def version(self) -> int:
+        """Read it before what may have changed, then `wait` for it to grow."""
+        return self._version
+
+    def set(self) -> None:
+        """It has happened."""
+        self._version += 1
+        self._again.set()
+        self._again = asyncio.Event()
+
+    async def wait(self, seen: int, timeout_s: float) -> int:
+        """The version once it differs from `seen`, at the latest after `timeout_s`."""
+        if self._version == seen:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._again.wait()
+            except TimeoutError:
+                pass
+        return self._version
+
+
+class ActivityWatch:
+    """Counts changes: this process's own at once (`poke`), others' when they tell of them (`heard`), else by
+    one poll per process."""
+
+    def __init__(self, store: IntakeStore, poll_s: float, rng: random.Random) -> None:
+        self.tell: Callable[[], None] = lambda: None  # other processes of a change in this one
+        self._store = store
+        self._poll_s = poll_s
+        self._rng = rng
+        self.work = Signal()  # there may be more to begin
+        self.changes = Signal()  # that, or items have changed state
+
+    def poke(self) -> None:
+        """There may be more to begin, by a change in this process."""
+        self.heard()
+        self.tell()
+
+    def heard(self) -> None:
+        """There may be more to begin, by a change in another process."""
+        self.work.set()
+        self.changes.set()
+
+    async def run(self) -> None:
+        """Poll until cancelled."""
+        last: Activity | None = None
+        while True:
+            try:
+                now = await self._store.activity()
+            except ServiceError as error:
+                log.warning("cannot look for changes: %s", type(error).__name__)
+                now = last or Activity(0, 0)
+            if last is not None and now.work != last.work:
+                self.heard()
+            elif last is not None and now != last:
+                self.changes.set()
+            last = now
+            await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))

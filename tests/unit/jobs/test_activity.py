@@ -1,0 +1,46 @@
+"""What the poll for other processes' changes wakes."""
+
+import asyncio
+import random
+from typing import cast
+
+import pytest
+
+from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.stores.intake_protocol import Activity, IntakeStore
+
+
+class Counting:
+    """A store that has counted this much, look by look; the last answer stays."""
+
+    def __init__(self, *answers: Activity) -> None:
+        self._answers = list(answers)
+        self.over = asyncio.Event()
+
+    async def activity(self) -> Activity:
+        if len(self._answers) == 1:
+            self.over.set()
+            return self._answers[0]
+        return self._answers.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("after", "woken"),
+    [(Activity(1, 1), (0, 0)), (Activity(1, 2), (0, 1)), (Activity(2, 2), (1, 1))],
+    ids=["nothing", "items changed", "more to begin"],
+)
+async def test_who_begins_work_is_woken_by_work_alone(after: Activity, woken: tuple[int, int]) -> None:
+    store = Counting(Activity(1, 1), after, after)
+    watch = ActivityWatch(cast(IntakeStore, store), 0.001, random.Random(1))
+    polling = asyncio.create_task(watch.run())
+    await store.over.wait()
+    polling.cancel()
+    assert (watch.work.version, watch.changes.version) == woken
+
+
+async def test_what_happens_here_wakes_all_and_is_told() -> None:
+    watch = ActivityWatch(cast(IntakeStore, Counting(Activity(0, 0))), 1.0, random.Random(1))
+    told: list[str] = []
+    watch.tell = lambda: told.append("told")
+    watch.poke()
+    assert (watch.work.version, watch.changes.version, told) == (1, 1, ["told"])
