@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.marking import MarkedLine, is_mark
-from kgsvc.models.rules.relations import RelationClaim, RelationRule, alternatives, rules_for, screaming
+from kgsvc.models.rules.patterns import alternatives
+from kgsvc.models.rules.relations import RelationClaim, RelationRule, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
-from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, shaped
+from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, several, shaped
 from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
@@ -35,7 +36,9 @@ _GOVERNED = (";", ".", "!", ":", "(", "—", "–", "so", "but")  # what stands 
 _LIKING = word_set("like love need want play prefer")
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
-_NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games")
+_TOPICS = ("PLAYS", "ALLERGIC_TO", "LEARNS", "SPEAKS", "WORKS_AS")
+_GOING_ON = ("PLAYS", "LEARNS", "WORKS_AS")  # "I'm playing tennis" tells of more than now
+_NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games ropes")
 _KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
 
 
@@ -223,6 +226,9 @@ class Claims:
         if claim.how == "value":
             yield from self._value(claim, match, who, times, tense)
             return
+        if claim.how == "told":
+            yield self._attribute(match, who, times)
+            return
         for target in self._targets(claim, match, who):
             if target is who:
                 continue
@@ -238,7 +244,7 @@ class Claims:
             yield from self._things(match, claim.relation, who)
             return
         text = groups.get(group) or groups.get(f"{group}2") or ""
-        more = groups.get("more") or groups.get("more2") or ""
+        more = several(groups)
         for word in (*text.split(" "), *more.split(" ")):
             draft = self.line.name(word) if is_mark(word, "N") else None
             if draft is not None:
@@ -246,7 +252,7 @@ class Claims:
 
     def _things(self, match: re.Match[str], relation: str, who: NodeDraft) -> Iterator[NodeDraft]:
         kind = "Requirement" if relation == "NEEDS" else "Preference"
-        kind = "Topic" if relation in ("PLAYS", "ALLERGIC_TO") else kind
+        kind = "Topic" if relation in _TOPICS else kind
         first, second = match["np"], match.groupdict().get("np2")
         behind = match.string[match.end() :].lstrip()[:1]
         cut = behind.isalpha() or (behind == "," and " " in first)  # "going on trips", "mixing milk, eggs"
@@ -273,7 +279,8 @@ class Claims:
         claim, source, target = claimed
         draft, now = Drafted(claim.relation, claim.kind, source, target), self.scene.reference_ms
         state, taste = claim.how == "state", claim.target == "np"
-        passing = tense.name in ("past", "future") or (tense.name == "ongoing" and claim.relation != "PLAYS")
+        passing = tense.name in ("past", "future")
+        passing = passing or (tense.name == "ongoing" and claim.relation not in _GOING_ON)
         if tense.name == "bare" or (taste and state and passing and not tense.over):
             return None
         if claim.how == "end":
@@ -290,6 +297,16 @@ class Claims:
             told = tense.name in ("past", "perfect") or claim.source != "s"
             return draft._replace(valid_ms=told_at(times, now)) if told else None
         return begun(draft, tense, times, now, state)
+
+    def _attribute(self, match: re.Match[str], who: NodeDraft, times: list[Time]) -> Drafted:
+        """What somebody has one of: to the thing that its value names, if it names one alone."""
+        value, behind = match["value"].split(" ")[-1], match.string[match.end() :].strip()
+        alone = is_mark(value, "N") and behind[:1] in ("", ".", ",", "!", ";")
+        named = self.line.name(value) if alone else None
+        when = None if is_mark(value, "T") else begins(times, self.scene.reference_ms, ahead=False)
+        valid_ms = self.scene.reference_ms if when is None else when
+        relation = screaming(f"HAS_{match['attribute'].replace('favourite', 'favorite')}")
+        return Drafted(relation, FactKind.FUNCTIONAL, who, named or who, valid_ms=valid_ms)
 
     def _value(
         self, claim: RelationClaim, match: re.Match[str], who: NodeDraft, times: list[Time], tense: Tense

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kgsvc.domain.model.graph import FactKind
@@ -22,6 +23,7 @@ _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
 _FIRMS = word_set("inc corp corporation ltd llc gmbh ag plc company bank")
+_NAMED = en.GIVEN_NAMES | word_set("assistant ai bot agent")
 _ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
     "MEMBER_OF": re.compile(r" in (?:an?|[a-z]+ing) "),
     "REPORTS_TO": re.compile(r"(?: on T\d+)?(?: ,)? that "),
@@ -40,10 +42,13 @@ def shaped(
     """The claim with its relation settled, if its ends may be what it asks for. `words`: of the whole
     clause, in lower case; `spoken`: somebody speaks it."""
     groups = match.groupdict()
-    if (behind := _ONCE.get(claim.relation)) and behind.match(match.string, match.end()):
+    once = (behind := _ONCE.get(claim.relation)) and behind.match(match.string, match.end())
+    # "I'm Bobby", says Bob; and a model writes what others may say
+    if once or (claim.relation == "HAS_NAME" and source.name.lower().split()[0] in _NAMED):
         return None
     if claim.relation in ("ROLE", "HAS"):
-        return _role(claim, groups, words, source, target)
+        fitting = all(map(is_of, (source, target), claim.types))
+        return _role(claim, groups, words, source, target) if fitting else None
     joined, last = claim.relation == "MEMBER_OF", target.name.lower().split()[-1]
     employs = last not in _GROUPS if spoken else last in _FIRMS
     if joined and target.type == "Organization" and employs:
@@ -62,7 +67,7 @@ def shaped(
         return None  # "we moved to Trello"
     for draft, kinds in zip((source, target), claim.types, strict=True):
         draft.specify(kinds if kinds.isalpha() else "")
-    if claim.kind is FactKind.FUNCTIONAL and (groups.get("more") or _ALSO.search(words)):
+    if claim.kind is FactKind.FUNCTIONAL and (several(groups) or _ALSO.search(words)):
         claim = replace(claim, kind=FactKind.STATE)
     return claim, source, target
 
@@ -80,7 +85,7 @@ def _role(
         single = role in SINGLE_KIN or role not in en.KIN
         target.specify("Person" if role in en.KIN else "")
         kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-        return RelationClaim(screaming(f"HAS_{role}"), kind, "s", "o"), source, target
+        return replace(claim, relation=screaming(f"HAS_{_one(role)}"), kind=kind), source, target
     if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
         if target.type not in ("Organization", "Entity") or source.type not in ("Person", "Entity"):
             return None
@@ -89,10 +94,24 @@ def _role(
         target.specify("Organization")
         source.specify("Person")
         kind = FactKind.STATE if _ALSO.search(words) else FactKind.FUNCTIONAL
-        return RelationClaim("WORKS_AT", kind, "s", "o"), source, target
-    single = article in ("", "the", "our")
+        return replace(claim, relation="WORKS_AT", kind=kind), source, target
+    single = article in ("", "the", "our") and role != "member"
     kind = FactKind.FUNCTIONAL if single else FactKind.STATE
-    return RelationClaim(screaming(f"HAS_{role}"), kind, "o", "s"), target, source
+    turned = replace(claim, relation=screaming(f"HAS_{role}"), kind=kind, source="o", target="s")
+    return turned, target, source
+
+
+def _one(role: str) -> str:
+    """ "kids" → kid; a boss is one already."""
+    return {"children": "child", "puppies": "puppy"}.get(role) or (
+        role[:-1] if role.endswith("s") and not role.endswith("ss") else role
+    )
+
+
+def several(groups: Mapping[str, str | None]) -> str:
+    """What stands beside the object: "A, B and C"; but in "Elm Street, Bern" one is in the other."""
+    more = groups.get("more") or groups.get("more2") or ""
+    return more if " and " in more else ""
 
 
 def is_of(draft: NodeDraft, kinds: str) -> bool:

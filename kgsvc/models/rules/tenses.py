@@ -11,6 +11,10 @@ from kgsvc.models.rules.english import FORMS
 from kgsvc.models.rules.scene import Drafted
 from kgsvc.models.rules.times import Time
 
+_BY_BIRTH = "son daughter child kid father mother parent brother sister sibling twin uncle aunt cousin"
+# What stays true when it is told in the past tense.
+_LASTING = frozenset(("BORN_IN", *(f"HAS_{kin.upper()}" for kin in _BY_BIRTH.split())))
+
 
 @dataclass(frozen=True, slots=True)
 class Tense:
@@ -98,7 +102,7 @@ def begun(draft: Drafted, tense: Tense, times: Sequence[Time], now: int, lasts: 
     when = begins(times, now, tense.ahead)
     if when is None and (tense.name == "future" or (tense.name == "ongoing" and not lasts)):
         return None
-    if tense.name == "past" and lasts and draft.relation != "BORN_IN":
+    if tense.name == "past" and lasts and draft.relation not in _LASTING:
         return _past(draft, times, now)
     return draft._replace(valid_ms=now if when is None else when, invalid_ms=ends(times, tense.name))
 
