@@ -170,24 +170,6 @@ def _seek(asked: re.Match[str]) -> str:
     return f"MATCH {pattern} USING INDEX SEEK {name}:{label}({index})"
 
 
-def without(statement: LiteralString, parameters: Collection[str]) -> LiteralString:
-    """The whole statement without its subqueries that go through these lists. Where they are empty it does
-    the same, and is planned and run in less time."""
-    kept: LiteralString = ""
-    depth, begin = 0, 0
-    for place, character in enumerate(statement):
-        depth += (character == "{") - (character == "}")
-        if depth == 0 and character == "}":
-            part = statement[begin : place + 1]
-            gone = _SUBQUERY.search(part)
-            kept += part if gone is None or gone[1] not in parameters else part[: gone.start()]
-            begin = place + 1
-    return kept + statement[begin:]
-
-
-_SUBQUERY = re.compile(r"CALL \([^)]*\) \{\s*UNWIND \$p\.(\w+) AS .*", re.DOTALL)
-
-
 def for_each(statement: LiteralString, columns: LiteralString, shared: Collection[str] = ()) -> LiteralString:
     """The statement run once for each of the maps in `$p.all`, in their order, in one round trip. It returns
     `columns`, all of them named. Parameters that are `shared` stay beside `$p.all`: LIMIT takes no others."""

@@ -52,41 +52,40 @@ SET_VECTOR: LiteralString = """
         r.scope = CASE WHEN r.terms IS NOT NULL AND row.numbers IS NOT NULL THEN $p.scope + $p.space END
     """
 
-# Part of apply, for facts of renamed entities but those that the delta writes: they are in `frequencies`.
+# For facts of renamed entities but those that the delta writes: they are in `frequencies`.
 RENAME_TERMS: LiteralString = """
-    CALL (g) {
-        UNWIND $p.renamed AS row
-        CALL (g, row) {
-            <SEEK n:Entity row.uuid>
-            MATCH (n)-[r:RELATES_TO]-()
-            WHERE r.term_count IS NOT NULL AND NOT r.uuid IN $p.rewritten
-            WITH r, startNode(r) = n AS source, endNode(r) = n AS target, r.term_count AS length,
-                split(coalesce(r.terms, r.past_terms), '\\n') AS lines
-            WITH r, length, source, target, lines[0] AS own, lines[1] AS of_source, lines[2] AS of_target
-            WITH r, length, own, own + ' ' + of_source + ' ' + of_target AS before,
-                CASE WHEN source THEN of_source ELSE '' END + ' '
-                    + CASE WHEN target THEN of_target ELSE '' END AS gone,
-                CASE WHEN source THEN row.keys ELSE of_source END AS of_source,
-                CASE WHEN target THEN row.keys ELSE of_target END AS of_target
-            WITH r, length, split(before, ' ') AS before, split(gone, ' ') AS gone,
-                own + '\\n' + of_source + '\\n' + of_target AS terms,
-                split(own + ' ' + of_source + ' ' + of_target, ' ') AS after
-            SET r.terms = CASE WHEN r.terms IS NOT NULL THEN terms END,
-                r.past_terms = CASE WHEN r.past_terms IS NOT NULL THEN terms END
-            SET r.term_count = size([key IN after WHERE key STARTS WITH 't'])
-            WITH r.term_count - length AS longer,
-                [at IN range(0, size(gone) - 1)
-                    WHERE NOT gone[at] IN after AND NOT gone[at] IN gone[0..at] | {key: gone[at], more: -1}]
-                + [key IN row.distinct WHERE NOT key IN before | {key: key, more: 1}] AS changes
-            WITH sum(longer) AS longer, collect(changes) AS changed
-            SET g.fact_terms = g.fact_terms + longer
-            WITH changed
-            UNWIND changed AS changes
-            UNWIND changes AS change
-            WITH change.key AS key, sum(change.more) AS facts WHERE key <> ''
-            MERGE (k:KgTerm {group_id: $p.group_id, epoch: $p.epoch, key: key})
-            SET k.facts = coalesce(k.facts, 0) + facts
-        }
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    UNWIND $p.renamed AS row
+    CALL (g, row) {
+        <SEEK n:Entity row.uuid>
+        MATCH (n)-[r:RELATES_TO]-()
+        WHERE r.term_count IS NOT NULL AND NOT r.uuid IN $p.rewritten
+        WITH r, startNode(r) = n AS source, endNode(r) = n AS target, r.term_count AS length,
+            split(coalesce(r.terms, r.past_terms), '\\n') AS lines
+        WITH r, length, source, target, lines[0] AS own, lines[1] AS of_source, lines[2] AS of_target
+        WITH r, length, own, own + ' ' + of_source + ' ' + of_target AS before,
+            CASE WHEN source THEN of_source ELSE '' END + ' '
+                + CASE WHEN target THEN of_target ELSE '' END AS gone,
+            CASE WHEN source THEN row.keys ELSE of_source END AS of_source,
+            CASE WHEN target THEN row.keys ELSE of_target END AS of_target
+        WITH r, length, split(before, ' ') AS before, split(gone, ' ') AS gone,
+            own + '\\n' + of_source + '\\n' + of_target AS terms,
+            split(own + ' ' + of_source + ' ' + of_target, ' ') AS after
+        SET r.terms = CASE WHEN r.terms IS NOT NULL THEN terms END,
+            r.past_terms = CASE WHEN r.past_terms IS NOT NULL THEN terms END
+        SET r.term_count = size([key IN after WHERE key STARTS WITH 't'])
+        WITH r.term_count - length AS longer,
+            [at IN range(0, size(gone) - 1)
+                WHERE NOT gone[at] IN after AND NOT gone[at] IN gone[0..at] | {key: gone[at], more: -1}]
+            + [key IN row.distinct WHERE NOT key IN before | {key: key, more: 1}] AS changes
+        WITH sum(longer) AS longer, collect(changes) AS changed
+        SET g.fact_terms = g.fact_terms + longer
+        WITH changed
+        UNWIND changed AS changes
+        UNWIND changes AS change
+        WITH change.key AS key, sum(change.more) AS facts WHERE key <> ''
+        MERGE (k:KgTerm {group_id: $p.group_id, epoch: $p.epoch, key: key})
+        SET k.facts = coalesce(k.facts, 0) + facts
     }
     """
 

@@ -117,15 +117,11 @@ SETTLE_TRANSITIONS: LiteralString = (
 )
 RELEASE_EPISODES: LiteralString = (
     """
-    CALL () {
-        UNWIND $p.removed_episodes AS uuid
-        <SEEK i:KgItem uuid>
-        WHERE i.charged IS NOT NULL OR i.keeps IS NOT NULL
+    UNWIND $p.removed_episodes AS uuid
+    <SEEK i:KgItem uuid>
+    WHERE i.charged IS NOT NULL OR i.keeps IS NOT NULL
     """
     + _RELEASE
-    + """
-    }
-    """
 )
 # Of a group that was deleted, a batch.
 RELEASE_GROUP: LiteralString = (

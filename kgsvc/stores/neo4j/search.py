@@ -32,28 +32,12 @@ TOUCH_TEXTS: LiteralString = """
         SET n.rev = $p.rev
     }
     CALL () {
-        UNWIND $p.removed_entities AS uuid
-        <SEEK n:Entity uuid>
-        MATCH (n)<-[:MENTIONS]-(e:Episodic)
-        SET e.rev = $p.rev
-    }
-    CALL () {
         UNWIND $p.touched_episodes AS uuid
         <SEEK e:Episodic uuid>
         SET e.rev = $p.rev
     }
-    CALL () {
-        UNWIND $p.hidden_episodes AS uuid
-        <SEEK e:Episodic uuid>
-        SET e.rev = null
-    }
     FOREACH (_ IN CASE WHEN $p.forgets THEN [1] ELSE [] END | SET g.communities_rev = $p.rev)
     WITH g
-    CALL () {
-        UNWIND $p.gone AS row
-        MERGE (k:KgGone {group_id: $p.group_id, epoch: $p.epoch, kind: row.kind, uuid: row.uuid})
-        SET k.rev = $p.rev
-    }
     """
 
 # Under the group's lock and in slices, as _CHANGES.

@@ -10,36 +10,38 @@ from kgsvc.domain.model.delta import GraphDelta, SpaceVectors
 from kgsvc.stores.neo4j.base import Tx
 from kgsvc.stores.neo4j.rows import first_value
 
-# Part of apply. A row that gets a vector of the next space and none of the space in use has a new text: what
-# it had is of the former one.
-WRITE_NEXT: LiteralString = """
-    CALL () {
-        UNWIND $p.next_entities AS row
-        <SEEK n:Entity row.uuid>
-        SET n.next_vector = row.vector, n.next_space = $p.next_space,
-            n.vector = CASE WHEN row.held THEN n.vector END, n.space = CASE WHEN row.held THEN n.space END,
-            n.vector_rev = CASE WHEN row.held THEN n.vector_rev END
-    }
-    CALL () {
-        UNWIND $p.next_passages AS row
-        <SEEK e:Episodic row.uuid>
-        SET e.next_vector = row.vector, e.next_space = $p.next_space,
-            e.passages = CASE WHEN row.held THEN e.passages END,
-            e.space = CASE WHEN row.held THEN e.space END
-    }
-    CALL () {
-        UNWIND $p.next_facts AS row
-        <SEEK r:RELATES_TO row.uuid>
-        SET r.rev = $p.rev, r.next_vector = row.vector, r.next_space = $p.next_space,
-            r.vector = CASE WHEN row.held THEN r.vector END, r.space = CASE WHEN row.held THEN r.space END,
-            r.scope = CASE WHEN row.held THEN r.scope END,
-            r.fact_embedding = CASE WHEN row.held THEN r.fact_embedding END
-    }
-    CALL (g) {
-        UNWIND $p.refilled AS row
-        <MERGE_FILL>
-        ON CREATE SET f.space = row.space, f.next_ms = row.now_ms
-    }
+# By the rows that each writes. A row that gets a vector of the next space and none of the space in use has a
+# new text: what it had is of the former one.
+WRITE_NEXT: dict[str, LiteralString] = {
+    "next_entities": """
+    UNWIND $p.next_entities AS row
+    <SEEK n:Entity row.uuid>
+    SET n.next_vector = row.vector, n.next_space = $p.next_space,
+        n.vector = CASE WHEN row.held THEN n.vector END, n.space = CASE WHEN row.held THEN n.space END,
+        n.vector_rev = CASE WHEN row.held THEN n.vector_rev END
+    """,
+    "next_passages": """
+    UNWIND $p.next_passages AS row
+    <SEEK e:Episodic row.uuid>
+    SET e.next_vector = row.vector, e.next_space = $p.next_space,
+        e.passages = CASE WHEN row.held THEN e.passages END,
+        e.space = CASE WHEN row.held THEN e.space END
+    """,
+    "next_facts": """
+    UNWIND $p.next_facts AS row
+    <SEEK r:RELATES_TO row.uuid>
+    SET r.rev = $p.rev, r.next_vector = row.vector, r.next_space = $p.next_space,
+        r.vector = CASE WHEN row.held THEN r.vector END, r.space = CASE WHEN row.held THEN r.space END,
+        r.scope = CASE WHEN row.held THEN r.scope END,
+        r.fact_embedding = CASE WHEN row.held THEN r.fact_embedding END
+    """,
+}
+# Begins a fill of the group, if none has begun.
+REFILL: LiteralString = """
+    MATCH (g:KgGroup {group_id: $p.group_id})
+    UNWIND $p.refilled AS row
+    <MERGE_FILL>
+    ON CREATE SET f.space = row.space, f.next_ms = row.now_ms
     """
 
 _SPACES: LiteralString = """

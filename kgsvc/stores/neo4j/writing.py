@@ -1,4 +1,4 @@
-"""The write of a delta: its statement, and the parameters of it."""
+"""The write of a delta: what most of them write, by one statement; and its parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kgsvc.domain.model.delta import GraphDelta, Guard
 from kgsvc.domain.model.graph import Fact, Mention
 from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.similarity import search_terms
-from kgsvc.stores.neo4j.base import Base, Tx, for_each, whole_text, without
+from kgsvc.stores.neo4j.amending import FIRST, LAST, amend, parameters
+from kgsvc.stores.neo4j.base import Base, Tx, for_each, whole_text
 from kgsvc.stores.neo4j.fact_terms import (
     COUNT_TERMS,
-    RENAME_TERMS,
     SET_TERMS,
     SET_VECTOR,
     TermChanges,
@@ -22,11 +22,11 @@ from kgsvc.stores.neo4j.fact_terms import (
     scope,
 )
 from kgsvc.stores.neo4j.guards import Locked, claim_rows
-from kgsvc.stores.neo4j.quotas import RELEASE_EPISODES, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.quotas import SETTLE_TRANSITIONS
 from kgsvc.stores.neo4j.rows import calendar, entity_row, fact_row
 from kgsvc.stores.neo4j.search import TOUCH_TEXTS
 from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
-from kgsvc.stores.neo4j.vectors import WRITE_NEXT, vector_rows
+from kgsvc.stores.neo4j.vectors import vector_rows
 
 _WRITE: LiteralString = (
     """
@@ -34,71 +34,13 @@ _WRITE: LiteralString = (
     SET g.rev = $p.rev, g.last_ms = $p.system_ms, g.space = coalesce(g.space, $p.used)
     WITH g
     CALL () {
-        UNWIND $p.claims AS row
-        MERGE (k:KgIdempotency
-            {group_id: $p.group_id, epoch: $p.epoch, operation: row.operation, key: row.key})
-        SET k.input_hash = row.input_hash, k.expires_ms = row.expires_ms, k.receipt_id = '',
-            k.uuids = [], k.seqs = []
-    }
-    CALL () {
-        UNWIND $p.removed AS row
-        MERGE (t:KgTombstone {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
-        SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = $p.rev
-        WITH row
-        <SEEK r:RELATES_TO row.uuid>
-        DELETE r
-    }
-    CALL () {
-        UNWIND $p.reserved AS row
-        MERGE (t:KgTombstone {group_id: $p.group_id, epoch: $p.epoch, uuid: row.uuid})
-        ON CREATE SET t.slot = row.slot, t.fact = row.fact, t.deleted_ms = row.deleted_ms, t.rev = 0
-    }
-    CALL () {
-        UNWIND $p.dropped_facts AS uuid
-        MATCH (c:Community) USING INDEX SEEK c:Community(group_id, epoch, build, uuid)
-        WHERE c.group_id = $p.group_id AND c.epoch = $p.epoch AND c.build IS NOT NULL AND c.uuid IS NOT NULL
-            AND uuid IN c.facts
-        SET c.summary = ''
-    }
-    CALL () {
-        UNWIND $p.dropped_facts AS uuid
-        MATCH (d:KgDraft) USING INDEX SEEK d:KgDraft(group_id, epoch, build, uuid)
-        WHERE d.group_id = $p.group_id AND d.epoch = $p.epoch AND d.build IS NOT NULL AND d.uuid IS NOT NULL
-            AND uuid IN d.facts
-        SET d.summary = ''
-    }
-    CALL () {
         UNWIND $p.entities AS row
         MERGE (n:Entity {uuid: row.uuid, group_id: $p.group_id, epoch: $p.epoch})
         <SET_ENTITY>
     }
-    CALL () {
-        UNWIND $p.renamed AS row
-        <SEEK n:Entity row.uuid>
-        CALL (n, row) {
-            MATCH (n)-[r:RELATES_TO]->() SET r.source_name = row.name, r.words = null, r.rev = $p.rev
-        }
-        CALL (n, row) {
-            MATCH (n)<-[r:RELATES_TO]-() SET r.target_name = row.name, r.words = null, r.rev = $p.rev
-        }
-    }
     """
-    + RENAME_TERMS
     + TOUCH_TEXTS
     + """
-    CALL () {
-        UNWIND $p.removed_names AS key
-        MATCH (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: key})
-            USING INDEX SEEK k:KgName(group_id, epoch, key)
-        DELETE k
-    }
-    CALL () {
-        UNWIND $p.removed_name_tokens AS row
-        MATCH (k:KgNameToken
-            {group_id: $p.group_id, epoch: $p.epoch, token: row.token, entity_uuid: row.entity_uuid})
-            USING INDEX SEEK k:KgNameToken(group_id, epoch, token, entity_uuid)
-        DELETE k
-    }
     CALL () {
         UNWIND $p.names AS row
         MERGE (k:KgName {group_id: $p.group_id, epoch: $p.epoch, key: row.key})
@@ -108,16 +50,6 @@ _WRITE: LiteralString = (
         UNWIND $p.name_tokens AS row
         MERGE (:KgNameToken
             {group_id: $p.group_id, epoch: $p.epoch, token: row.token, entity_uuid: row.entity_uuid})
-    }
-    CALL () {
-        UNWIND $p.moved AS row
-        <SEEK old:RELATES_TO row.uuid>
-        <SEEK s:Entity row.source_uuid>
-        <SEEK t:Entity row.target_uuid>
-        WITH row, s, t, old, properties(old) AS values
-        DELETE old
-        CREATE (s)-[r:RELATES_TO]->(t)
-        SET r = values
     }
     CALL () {
         UNWIND $p.created AS row
@@ -165,7 +97,6 @@ _WRITE: LiteralString = (
         REMOVE r.next_vector, r.next_space
     }
     """
-    + WRITE_NEXT
     + COUNT_TERMS
     + """
     CALL () {
@@ -184,70 +115,8 @@ _WRITE: LiteralString = (
     }
     """
     + WRITE_TRANSITIONS
-    + """
-    CALL () {
-        UNWIND $p.spent AS row
-        <SEEK i:KgItem row.uuid>
-        SET i.model_calls = coalesce(i.model_calls, 0) + row.calls,
-            i.prompt_tokens = coalesce(i.prompt_tokens, 0) + row.prompt_tokens,
-            i.completion_tokens = coalesce(i.completion_tokens, 0) + row.completion_tokens
-    }
-    """
     + SETTLE_TRANSITIONS
-    + RELEASE_EPISODES
     + """
-    CALL () {
-        UNWIND $p.removed_episodes AS uuid
-        <SEEK i:KgItem uuid>
-        DELETE i
-    }
-    CALL () {
-        UNWIND $p.removed_episodes AS uuid
-        <SEEK e:Episodic uuid>
-        DETACH DELETE e
-    }
-    CALL () {
-        UNWIND $p.removed_merges AS merge_id
-        MATCH (m:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: merge_id})
-        DELETE m
-    }
-    CALL () {
-        UNWIND $p.merges AS row
-        CREATE (:KgMerge {group_id: $p.group_id, epoch: $p.epoch, merge_id: row.merge_id,
-            merged_uuid: row.merged_uuid, kept_uuid: row.kept_uuid, created_ms: row.created_ms,
-            data: row.data, by_episode: row.by_episode})
-    }
-    CALL () {
-        UNWIND $p.removed_mentions AS row
-        <SEEK e:Episodic row.episode_uuid>
-        <SEEK n:Entity row.entity_uuid>
-        MATCH (e)-[m:MENTIONS]->(n)
-        DELETE m
-    }
-    CALL () {
-        UNWIND $p.removed_entities AS uuid
-        MATCH (k:KgName) USING INDEX SEEK k:KgName(group_id, epoch, entity_uuid)
-        WHERE k.group_id = $p.group_id AND k.epoch = $p.epoch AND k.entity_uuid = uuid
-        DELETE k
-    }
-    CALL () {
-        UNWIND $p.removed_entities AS uuid
-        MATCH (k:KgNameToken) USING INDEX SEEK k:KgNameToken(group_id, epoch, entity_uuid)
-        WHERE k.group_id = $p.group_id AND k.epoch = $p.epoch AND k.entity_uuid = uuid
-        DELETE k
-    }
-    CALL () {
-        UNWIND $p.dropped_hubs AS uuid
-        <SEEK n:Entity uuid>
-        MATCH (c)-[:HAS_MEMBER]->(n) WHERE uuid IN c.hubs
-        SET c.name = '', c.summary = '', c.vector = null, c.space = null, c.next_vector = null,
-            c.next_space = null
-    }
-    CALL () {
-        UNWIND $p.removed_entities AS uuid
-        <SEEK n:Entity uuid>
-        DETACH DELETE n
-    }
     CALL (g) {
         UNWIND CASE WHEN $p.releases THEN [1] ELSE [] END AS given_up
         SET g.owner_id = null
@@ -257,46 +126,25 @@ _WRITE: LiteralString = (
     RETURN g.rev AS rev
     """
 )
-_WRITE_25: LiteralString = "CYPHER 25" + _WRITE  # takes vectors as such
-# What few commits of items have, if any: removals, merges, new names of entities, callers' keys.
-_RARE = (
-    "claims",
-    "removed",
-    "reserved",
-    "dropped_facts",
-    "renamed",
-    "removed_names",
-    "removed_name_tokens",
-    "moved",
-    "spent",
-    "removed_episodes",
-    "removed_merges",
-    "merges",
-    "removed_mentions",
-    "removed_entities",
-    "dropped_hubs",
-    "hidden_episodes",
-    "gone",
-    "next_entities",
-    "next_facts",
-    "next_passages",
-    "refilled",
-)
-_ADD_EACH: LiteralString = for_each(without(whole_text(_WRITE), _RARE), "rev")
-_ADD_EACH_25: LiteralString = "CYPHER 25 " + _ADD_EACH
+_WRITE_EACH: LiteralString = for_each(whole_text(_WRITE), "rev")
+_WRITE_EACH_25: LiteralString = "CYPHER 25 " + _WRITE_EACH  # takes vectors as such
+_AMENDED = {each.rows for each in (*FIRST, *LAST)}
 
 
 class DeltaWriting(Base):
     """Writes deltas of groups that are locked and were checked."""
 
     async def write_rows(self, tx: Tx, writes: Sequence[dict[str, Any]]) -> None:
-        """Write changes whose parameters `written` made, with the shard of each."""
-        plain = [values for values in writes if not any(values[name] for name in _RARE)]
-        if plain:
-            await tx.run(_ADD_EACH_25 if self._vectors_indexed else _ADD_EACH, all=plain)
-        for values in writes:
-            if any(values[name] for name in _RARE):
-                await tx.run(_WRITE_25 if self._vectors_indexed else _WRITE, **values)
+        """Write changes whose parameters `written` made, with the shard of each; all together what most of
+        them write."""
+        amending = [values for values in writes if any(values[rows] for rows in _AMENDED)]
+        for values in amending:
+            await amend(tx, FIRST, values)
+        if writes:
+            plain = [{name: each[name] for name in parameters(_WRITE)} for each in writes]
+            await tx.run(_WRITE_EACH_25 if self._vectors_indexed else _WRITE_EACH, all=plain)
+        for values in amending:
+            await amend(tx, LAST, values)
 
     def written(self, there: Locked, delta: GraphDelta, guard: Guard) -> dict[str, Any]:
         """Parameters of the write."""
