@@ -10,7 +10,7 @@ from typing import Any
 
 import docx
 from docx.document import Document
-from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.constants import NAMESPACE, RELATIONSHIP_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
@@ -27,7 +27,13 @@ _PARAGRAPH, _TABLE, _ROW, _CELL, _RUN = (qn(f"w:{name}") for name in ("p", "tbl"
 _PASSED_OVER = frozenset(
     map(qn, ("w:del", "w:moveFrom", "w:pPr", "w:tblPr", "w:trPr", "w:tcPr", "w:sectPr"))
 ) | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
-_NOTE = qn("w:footnoteReference")
+# What refers to a note, and how its number is written.
+_NOTES = {qn("w:footnoteReference"): "", qn("w:endnoteReference"): "e"}
+# The namespaces of what Word saves as "Strict Open XML", and those that readers know.
+_STRICT = {
+    b"http://purl.oclc.org/ooxml/officeDocument/relationships": NAMESPACE.OFC_RELATIONSHIPS.encode(),
+    b"http://purl.oclc.org/ooxml/wordprocessingml/main": nsmap["w"].encode(),
+}
 _TEXTS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 
 
@@ -35,7 +41,7 @@ def read_docx(data: bytes, limits: ReadingLimits) -> DocumentText:
     """The text of a document's body, and its title. Raises Refused; other errors mean that it is damaged."""
     _check_archive(data, limits)
     try:
-        document = docx.Document(io.BytesIO(data))
+        document = docx.Document(_transitional(data))
     except XMLSyntaxError as error:
         if error.code == ErrorTypes.ERR_NO_MEMORY:
             raise MemoryError from error
@@ -44,7 +50,7 @@ def read_docx(data: bytes, limits: ReadingLimits) -> DocumentText:
         raise UnreadFile("declares entities of its own, which no DOCX may")
     body = _Body(document, limits.text_chars)
     body.read(document.element.body)
-    for number, note in _footnotes(document):
+    for number, note in _notes(document):
         body.out.paragraph(f"[^{number}]: {note}")
     text = body.out.text()
     if not text:
@@ -65,6 +71,21 @@ def _check_archive(data: bytes, limits: ReadingLimits) -> None:
     size, most = sum(part.file_size for part in parts), limits.memory_bytes // 2
     if size > most:
         raise UnreadFile(f"unpacks to {size / MIB:,.0f} MiB; at most {most / MIB:,.0f} MiB are read")
+
+
+def _transitional(data: bytes) -> io.BytesIO:
+    """The archive in the namespaces that most programs write."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if "_rels/.rels" not in archive.NameToInfo or next(iter(_STRICT)) not in archive.read("_rels/.rels"):
+            return io.BytesIO(data)
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as other:
+            for part in archive.infolist():
+                content = archive.read(part)
+                for strict, usual in _STRICT.items() if part.filename.endswith((".xml", ".rels")) else ():
+                    content = content.replace(strict, usual)
+                other.writestr(part.filename, content)
+    return made
 
 
 class _Body:
@@ -160,14 +181,17 @@ def _bullets(document: Document) -> set[tuple[str, int]]:
     }
 
 
-def _footnotes(document: Document) -> Iterator[tuple[str, str]]:
-    """Numbers and texts; what Word keeps there for itself, lines between text and notes, has a type."""
+def _notes(document: Document) -> Iterator[tuple[str, str]]:
+    """Numbers and texts of footnotes and endnotes; what Word keeps there for itself, lines between text and
+    notes, has a type."""
+    kinds = {RELATIONSHIP_TYPE.FOOTNOTES: ("w:footnote", ""), RELATIONSHIP_TYPE.ENDNOTES: ("w:endnote", "e")}
     for rel in document.part.rels.values():
-        if rel.reltype == RELATIONSHIP_TYPE.FOOTNOTES and not rel.is_external:
-            for note in parse_xml(rel.target_part.blob).iterchildren(qn("w:footnote")):
+        tag, letter = kinds.get(rel.reltype, ("", ""))
+        if tag and not rel.is_external:
+            for note in parse_xml(rel.target_part.blob).iterchildren(qn(tag)):
                 if note.get(qn("w:type")) is None:
                     text = " ".join(map(_text, note.iter(_PARAGRAPH)))
-                    yield note.get(qn("w:id")), " ".join(text.split())
+                    yield f"{letter}{note.get(qn('w:id'))}", " ".join(text.split())
 
 
 def _blocks(element: Any) -> Iterator[Any]:
@@ -198,8 +222,8 @@ def _pieces(element: Any) -> Iterator[str]:
     for child in element:
         if child.tag == qn("w:t"):
             yield child.text or ""
-        elif child.tag == _NOTE:
-            yield f"[^{child.get(qn('w:id'))}]"
+        elif child.tag in _NOTES:
+            yield f"[^{_NOTES[child.tag]}{child.get(qn('w:id'))}]"
         elif child.tag in _TEXTS:
             yield _TEXTS[child.tag]
         elif child.tag not in _PASSED_OVER and not (child.tag == _RUN and _is_hidden(child)):

@@ -3,14 +3,17 @@
 import importlib.util
 from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import docx
 import pytest
+from docx.document import Document
 from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
+from docx.text.paragraph import Paragraph
 
 from kgsvc.documents.reading.formats import DocumentText, ReadingLimits, Unreadable
 from kgsvc.documents.reading.reader import Reader
@@ -236,6 +239,22 @@ async def test_a_pdf_with_more_pages_than_allowed_is_refused() -> None:
         await Reader(ReadingLimits(pages=5)).read(a_book(6), "a.pdf")
 
 
+OOXML = b"http://purl.oclc.org/ooxml/"
+
+
+def note_of(document: Document, paragraph: Paragraph, kind: str, text: str) -> None:
+    """A foot- or endnote, as Word writes it beside one that it keeps for itself."""
+    notes = (
+        f"<w:{kind}s {nsdecls('w')}><w:{kind} w:type='separator' w:id='0'/>"
+        f"<w:{kind} w:id='1'><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:{kind}></w:{kind}s>"
+    )
+    name = f"{kind}s".upper()
+    content_type, relation = getattr(CONTENT_TYPE, f"WML_{name}"), getattr(RELATIONSHIP_TYPE, name)
+    part = Part(PackURI(f"/word/{kind}s.xml"), content_type, notes.encode(), document.part.package)
+    document.part.relate_to(part, relation)
+    paragraph._p.append(parse_xml(f"<w:r {nsdecls('w')}><w:{kind}Reference w:id='1'/></w:r>"))
+
+
 def a_report() -> bytes:
     document = docx.Document()
     document.core_properties.title = "Report"
@@ -262,15 +281,8 @@ def a_report() -> bytes:
     document.add_paragraph("# no heading")
     boxed = "<w:sdtContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:sdtContent>"
     document.element.body.insert(-1, parse_xml(f"<w:sdt {nsdecls('w')}>{boxed}</w:sdt>"))
-    notes = (
-        f"<w:footnotes {nsdecls('w')}><w:footnote w:type='separator' w:id='0'/>"
-        "<w:footnote w:id='1'><w:p><w:r><w:t>In May.</w:t></w:r></w:p></w:footnote></w:footnotes>"
-    )
-    part = Part(
-        PackURI("/word/footnotes.xml"), CONTENT_TYPE.WML_FOOTNOTES, notes.encode(), document.part.package
-    )
-    document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
-    seen._p.append(parse_xml(f"<w:r {nsdecls('w')}><w:footnoteReference w:id='1'/></w:r>"))
+    note_of(document, seen, "footnote", "In May.")
+    note_of(document, seen, "endnote", "And June.")
     written = BytesIO()
     document.save(written)
     return written.getvalue()
@@ -280,7 +292,7 @@ REPORT_TEXT = """# Trips
 
 ## By bike
 
-Ann rode home.[^1]
+Ann rode home.[^1][^e1]
 
 - one
 - inner
@@ -297,11 +309,26 @@ Ann rode home.[^1]
 
 In a box.
 
-[^1]: In May."""
+[^1]: In May.
+
+[^e1]: And June."""
 
 
 async def test_docx_keeps_its_order_and_leaves_out_what_word_hides() -> None:
     assert await read(a_report(), "report.docx") == DocumentText(REPORT_TEXT, (), "Report")
+
+
+async def test_docx_saved_as_strict_open_xml_is_read_as_well() -> None:
+    strict = BytesIO()
+    with ZipFile(BytesIO(a_report())) as usual, ZipFile(strict, "w") as made:
+        for part in usual.namelist():
+            content = usual.read(part)
+            for kind, rest in ((b"officeDocument", b"relationships"), (b"wordprocessingml", b"main")):
+                now = b"http://schemas.openxmlformats.org/" + kind + b"/2006/" + rest
+                content = content.replace(now, OOXML + kind + b"/" + rest)
+            made.writestr(part, content)
+    assert OOXML in ZipFile(strict).read("word/document.xml"), "or it proves nothing"
+    assert (await read(strict.getvalue(), "report.docx")).text == REPORT_TEXT
 
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
