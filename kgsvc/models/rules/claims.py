@@ -12,7 +12,7 @@ from kgsvc.models.rules.marking import MarkedLine, is_mark
 from kgsvc.models.rules.patterns import alternatives
 from kgsvc.models.rules.relations import RelationClaim, RelationRule, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
-from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, several, shaped
+from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, several, shaped, type_of_kin
 from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
@@ -95,7 +95,7 @@ class Claims:
             several = role.endswith("s") and role != "boss"  # "my friends Ann, Ben"
             if speaker and target and target is not speaker and not several and self._sure(match.start()):
                 kind = FactKind.FUNCTIONAL if role in SINGLE_KIN else FactKind.STATE
-                target.specify("Person")
+                target.specify(type_of_kin(role))
                 draft = Drafted(screaming(f"HAS_{role}"), kind, speaker, target)
                 told = draft._replace(valid_ms=self.scene.reference_ms)
                 yield told, f"{speaker.name}'s {role} is {target.name}."
@@ -197,7 +197,9 @@ class Claims:
         if is_mark(words[-1]):
             return self.line.name(words[-1])
         speaker = self.scene.speaker
-        kin = self.scene.node(f"{speaker.name}'s {words[-1]}", "Person") if speaker is not None else None
+        kin = None
+        if speaker is not None:
+            kin = self.scene.node(f"{speaker.name}'s {words[-1]}", type_of_kin(words[-1]))
         if kin is not None:
             self.scene.recall(kin)
         return kin

@@ -153,6 +153,7 @@ WORKS_AT functional s>o state Person>Organization (=work):
 WORKS_AT functional s>o begin Person>Organization (=get land accept take find start):
     START VERB(?:a |the |my )?(?:new |full-time |part-time )?(?:job|position|role) (?:at|with) OBJECT
 WORKS_AT functional s>o end Person>Organization (=quit leave): START VERB(?:my|his|her|their) job at OBJECT
+WORKS_AT functional s>o end Person>Organization (longer): SUBJECT AUX BE no longer (?:at|with) OBJECT
 WORKS_AS functional s>np state Person> (=work): START VERB as (?:an? |the )?SOME
 WORKS_AS state s>np state Person> (JOBS): SUBJECT AUX BE NOT an? (?P<np>(?:[a-z-]+ ){0,2}(?:JOBS))BREAK
 STUDIES_AT functional s>o state Person>Organization (=study): START VERB(?:[a-z-]+ ){1,3}at OBJECT
@@ -186,6 +187,11 @@ MARRIED_TO functional s>o begin Person>Person (married):
 MARRIED_TO functional s>o end Person>Person (divorced):
     (?P<s>N\d+) and (?P<o>N\d+) AUX (?P<verb>divorced|got divorced)
 ENGAGED_TO functional s>o begin Person>Person (engaged): (?P<s>N\d+) and (?P<o>N\d+) AUX (?P<verb>got engaged)
+MARRIED_TO functional s>o begin Person>Person (married): (?P<o>N\d+) and (?P<s>I) AUX (?P<verb>got married)
+MARRIED_TO functional s>o end Person>Person (divorced):
+    (?P<o>N\d+) and (?P<s>I) AUX (?P<verb>divorced|got divorced)
+ENGAGED_TO functional s>o begin Person>Person (engaged): (?P<o>N\d+) and (?P<s>I) AUX (?P<verb>got engaged)
+DRIVES functional s>o state Person>!Person/Location/Organization (=drive): START VERB(?:an? |my )[a-z]+ OBJECT
 RENAMED_TO event s>o begin (called renamed known):
     SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)
 RENAMED_TO event s>o begin (renamed rename):
@@ -247,6 +253,9 @@ ATTRIBUTES = r"""
 (weight height size): weight|height|[a-z]+ size|size = A?\d[^ ]*
 (birthday birth birthdate): birthday|date of birth|birth date|birthdate = (?:on )?T\d+
 (address): (?:[a-z]+ )?address = (?:at )?(?:\d+[a-z]? )?N\d+
+(car bike phone laptop computer tablet gym bank employer school university startup dentist vet church):
+    car|bike|phone|laptop|computer|tablet|gym|bank|employer|school|university|startup|dentist|vet|church
+    = (?:called |named )?(?:an? )?N\d+
 (timezone zone type sign): time ?zone|blood type|(?:star|zodiac) sign = PLAIN
 (pronouns major nationality language tongue):
     pronouns|major|nationality|(?:native|first) language|mother tongue = PLAIN

@@ -23,6 +23,7 @@ _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
 _FIRMS = word_set("inc corp corporation ltd llc gmbh ag plc company bank")
+_RACES = word_set("marathon race relay triathlon half 5k 10k")
 _NAMED = en.GIVEN_NAMES | word_set("assistant ai bot agent")
 _ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
     "MEMBER_OF": re.compile(r" in (?:an?|[a-z]+ing) "),
@@ -43,8 +44,10 @@ def shaped(
     clause, in lower case; `spoken`: somebody speaks it."""
     groups = match.groupdict()
     once = (behind := _ONCE.get(claim.relation)) and behind.match(match.string, match.end())
+    words_of_source = source.name.lower().split()
     # "I'm Bobby", says Bob; and a model writes what others may say
-    if once or (claim.relation == "HAS_NAME" and source.name.lower().split()[0] in _NAMED):
+    named = claim.relation == "HAS_NAME" and words_of_source[0] in _NAMED
+    if once or named or words_of_source[-1] in _RACES:  # who runs a marathon does not lead it
         return None
     if claim.relation in ("ROLE", "HAS"):
         fitting = all(map(is_of, (source, target), claim.types))
@@ -83,7 +86,7 @@ def _role(
     article, preposition = (groups.get("article") or "").strip(), groups.get("prep")
     if claim.relation == "HAS":
         single = role in SINGLE_KIN or role not in en.KIN
-        target.specify("Person" if role in en.KIN else "")
+        target.specify(type_of_kin(role) if role in en.KIN else "")
         kind = FactKind.FUNCTIONAL if single else FactKind.STATE
         return replace(claim, relation=screaming(f"HAS_{_one(role)}"), kind=kind), source, target
     if preposition in ("at", "with", "for", "in") and article in ("", "a", "an"):
@@ -106,6 +109,11 @@ def _one(role: str) -> str:
     return {"children": "child", "puppies": "puppy"}.get(role) or (
         role[:-1] if role.endswith("s") and not role.endswith("ss") else role
     )
+
+
+def type_of_kin(role: str) -> str:
+    """What one's wife, boss or company is."""
+    return "Organization" if role in ("company", "team") else "Person"
 
 
 def several(groups: Mapping[str, str | None]) -> str:
