@@ -10,7 +10,7 @@ from typing import Any
 
 import docx
 from docx.document import Document
-from docx.opc.constants import NAMESPACE, RELATIONSHIP_TYPE
+from docx.opc.constants import NAMESPACE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 from lxml.etree import ErrorTypes, XMLSyntaxError
@@ -27,8 +27,8 @@ _PARAGRAPH, _TABLE, _ROW, _CELL, _RUN = (qn(f"w:{name}") for name in ("p", "tbl"
 _PASSED_OVER = frozenset(
     map(qn, ("w:del", "w:moveFrom", "w:pPr", "w:tblPr", "w:trPr", "w:tcPr", "w:sectPr"))
 ) | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
-# What refers to a note, and how its number is written.
-_NOTES = {qn("w:footnoteReference"): "", qn("w:endnoteReference"): "e"}
+_LETTERS = {"footnote": "", "endnote": "e"}  # before the numbers of each kind of note
+_NOTES = {qn(f"w:{kind}Reference"): letter for kind, letter in _LETTERS.items()}
 # The namespaces of what Word saves as "Strict Open XML", and those that readers know.
 _STRICT = {
     b"http://purl.oclc.org/ooxml/officeDocument/relationships": NAMESPACE.OFC_RELATIONSHIPS.encode(),
@@ -184,14 +184,13 @@ def _bullets(document: Document) -> set[tuple[str, int]]:
 def _notes(document: Document) -> Iterator[tuple[str, str]]:
     """Numbers and texts of footnotes and endnotes; what Word keeps there for itself, lines between text and
     notes, has a type."""
-    kinds = {RELATIONSHIP_TYPE.FOOTNOTES: ("w:footnote", ""), RELATIONSHIP_TYPE.ENDNOTES: ("w:endnote", "e")}
     for rel in document.part.rels.values():
-        tag, letter = kinds.get(rel.reltype, ("", ""))
-        if tag and not rel.is_external:
-            for note in parse_xml(rel.target_part.blob).iterchildren(qn(tag)):
+        kind = rel.reltype.rpartition("/")[2].removesuffix("s")
+        if kind in _LETTERS and not rel.is_external:
+            for note in parse_xml(rel.target_part.blob).iterchildren(qn(f"w:{kind}")):
                 if note.get(qn("w:type")) is None:
                     text = " ".join(map(_text, note.iter(_PARAGRAPH)))
-                    yield f"{letter}{note.get(qn('w:id'))}", " ".join(text.split())
+                    yield f"{_LETTERS[kind]}{note.get(qn('w:id'))}", " ".join(text.split())
 
 
 def _blocks(element: Any) -> Iterator[Any]:

@@ -37,6 +37,11 @@ _LIKING = word_set("like love need want play prefer")
 _STARTS = word_set("I we he she it they you i've there that my our and so")
 _AGAIN = re.compile(r"\b(?:anymore|any more|any longer)\b")
 _TOPICS = ("PLAYS", "ALLERGIC_TO", "LEARNS", "SPEAKS", "WORKS_AS")
+_SAME = {  # one attribute in other words
+    **dict.fromkeys(("e-mail", "email address", "e-mail address"), "email"),
+    **dict.fromkeys(("date of birth", "birth date", "birthdate"), "birthday"),
+    **{"telephone number": "phone number", "time zone": "timezone", "user name": "username"},
+}
 _GOING_ON = ("PLAYS", "LEARNS", "WORKS_AS")  # "I'm playing tennis" tells of more than now
 _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games ropes")
 _KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
@@ -307,7 +312,8 @@ class Claims:
         named = self.line.name(value) if alone else None
         when = None if is_mark(value, "T") else begins(times, self.scene.reference_ms, ahead=False)
         valid_ms = self.scene.reference_ms if when is None else when
-        relation = screaming(f"HAS_{match['attribute'].replace('favourite', 'favorite')}")
+        attribute = match["attribute"].replace("favourite", "favorite").replace("colour", "color")
+        relation = screaming(f"HAS_{_SAME.get(attribute, attribute)}")
         return Drafted(relation, FactKind.FUNCTIONAL, who, named or who, valid_ms=valid_ms)
 
     def _value(

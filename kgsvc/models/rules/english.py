@@ -16,6 +16,8 @@ ORGANISATION_HEADS = word_set("university ministry bank institute department")
 ORGANISATION_MARKS = ("corp", "tech", "soft", "labs", "works", "bank", "systems", ".com", ".io", ".ai")
 PLACE_WORDS = listed("place_words", word_set)
 PLACE_HEADS = word_set("mount lake river port fort")
+# What a name in front of it names: "the Payments project", "the Pro plan".
+SORTS = word_set("project team squad programme program initiative campaign plan tier edition package")
 PROJECT_WORDS = word_set("project initiative programme operation campaign")
 EVENT_WORDS = listed("event_words", word_set)
 WORK_WORDS = listed("work_words", word_set)

@@ -34,7 +34,6 @@ _REFERENCE = re.compile(
     r"[IVXLC]+|[IVX]{1,5}[A-C]|(?:[A-Z]\.)+[A-Z]?"
 )  # and degrees, orders, abbreviated titles
 _BRAND = re.compile(r"[a-z][A-Z]\w+|[a-z]{2,5}[A-Z]{2,}")  # iPhone, macOS; not errorDescription
-_SORTS = word_set("project team squad programme program initiative campaign plan")
 _ARTICLES = word_set("a an the de la le les des du")
 
 
@@ -151,17 +150,20 @@ class _Finder(Wholes):
             return False
         if all(word.low in en.CALENDAR or word.text.isdigit() for word in words):
             return False
-        if len(words) == 1 and self._is_sorted(first):
-            return True
-        if len(words) == 1 and not self._names_alone(first, words[0]):
+        of_sort = len(words) == 1 and self._is_of_sort(first)
+        if len(words) == 1 and not of_sort and not self._names_alone(first, words[0]):
             return False
-        if self.strict and self._is_mere(words):
+        if self.strict and not of_sort and self._is_mere(words):
             return False
         return not self.shouting or low in self.known or low in en.PLACES or words[0].low in en.GIVEN_NAMES
 
-    def _is_sorted(self, at: int) -> bool:
-        """ "the Payments project": a capital inside a sentence, and behind it what it is."""
-        return self._low(at - 1) in ("the", "our") and self._low(at + 1) in _SORTS
+    def _is_of_sort(self, at: int) -> bool:
+        """ "the Payments project": a capital inside a sentence of a document, and behind it what it is; not
+        so "the French team", "the Olympic team"."""
+        low = self._low(at)
+        adjective = low in en.DEMONYMS or low.endswith(ADJECTIVES)
+        named = self._low(at - 1) in ("the", "our") and self._low(at + 1) in en.SORTS
+        return self.strict and named and not adjective
 
     def _names_alone(self, at: int, word: Word) -> bool:
         """Whether a single capitalised word is a name."""

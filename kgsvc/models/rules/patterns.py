@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgsvc.models.rules.english import DEMONYMS, KIN, ROLES
+from kgsvc.models.rules.english import DEMONYMS, KIN, ROLES, SORTS
 from kgsvc.models.rules.text import word_set
 
 PHRASES = """
@@ -76,8 +76,7 @@ def alternatives(words: Iterable[str]) -> str:
 
 
 _KIN = alternatives(KIN)
-# "the Payments project": a word behind a name that tells what it is.
-_SORT = "project|team|squad|programme|program|initiative|campaign|plan|tier|edition|package"
+_SORT = alternatives(SORTS)
 SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
 SUBJECT += rf"(?:(?<=\d) (?:{_SORT}))?"
 ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
@@ -142,7 +141,7 @@ LOCATED_IN functional s>o begin !Person>Location
     (=move relocate): SUBJECT VERB(?:its|their|our|the) (?:headquarters|head office|office|offices) to OBJECT
 ASSIGNED_TO functional s>o end Person>!Person & ASSIGNED_TO functional s>p begin Person>!Person
     (moved transferred reassigned switched): SUBJECT AUX (?P<verb>moved|transferred|reassigned|switched)
-    from (?:the )?(?P<o>N\d+) (?:SORT) to (?:the )?(?P<p>N\d+)(?: SORT)?
+    from (?:the )?(?P<o>N\d+) (?:SORT) to (?:the )?(?P<p>N\d+)(?: (?:SORT))?
 WORKS_AT functional s>o begin Person>Organization (join joins joined):
     START(?P<verb>join|joins|joined|joining) OBJECT as
 WORKS_AT functional s>o state Person>Organization (at with): SUBJECT AUX BE (?:at|with) OBJECT(?= since| T\d)

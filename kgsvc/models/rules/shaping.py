@@ -47,7 +47,8 @@ def shaped(
     words_of_source = source.name.lower().split()
     # "I'm Bobby", says Bob; and a model writes what others may say
     named = claim.relation == "HAS_NAME" and words_of_source[0] in _NAMED
-    if once or named or words_of_source[-1] in _RACES:  # who runs a marathon does not lead it
+    raced = claim.relation == "LED_BY" and words_of_source[-1] in _RACES  # "ran the Boston Marathon"
+    if once or named or raced:
         return None
     if claim.relation in ("ROLE", "HAS"):
         fitting = all(map(is_of, (source, target), claim.types))

@@ -79,6 +79,8 @@ def test_any_words_have_names_that_are_among_them(parts: list[str]) -> None:
         ("She became a Methodist, and Ida Holm met a Midwestern farmer.", ["Ida Holm"]),
         # single words behind articles
         ("He played the Adagio at the foot of the Monolithe, and Ida Holm the NDA.", ["Ida Holm", "NDA"]),
+        # what is behind tells what it is
+        ("The budget of the Payments project was told to the French team.", ["Payments"]),
         # references
         ("As held in 98 F.2d 12 and in U.S. 602, it was told by Ida Holm.", ["U.S.", "Ida Holm"]),
         # parts of names, and two names in one
