@@ -192,7 +192,7 @@ def gain(count: N, length: N) -> N:
     """What a term of worth 1 adds by BM25 to the score of a text that holds it `count` times; its length is
     told as a multiple of the mean. For arrays too."""
     counts, lengths = cast(Any, count), cast(Any, length)
-    return cast(N, counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths)))
+    return cast(N, counts * (K1 + 1) / (counts + (K1 * (1 - B) + K1 * B * lengths)))
 
 
 # Words are texts as numbers that are stored and read again without looking at the text. A word is 64 bits,

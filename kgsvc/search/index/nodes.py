@@ -155,8 +155,8 @@ class NodeIndex(DatedIndex):
 
     def meant(self, question: str) -> tuple[str, ...]:
         """The names of entities that a question calls by an alias, in its order."""
-        called = (self.packed(self._aliases.rows_of(run)) for run in may_be_names(question))
-        names = (sorted(unpack_entity(packed).entity.name for packed in each) for each in called)
+        called = [rows for run in may_be_names(question) if (rows := self._aliases.rows_of(run))]
+        names = (sorted(unpack_entity(packed).entity.name for packed in self.packed(rows)) for rows in called)
         return tuple(dict.fromkeys(name for each in names for name in each))
 
     def fulfilling(self, filters: Filters) -> Mask:

@@ -18,8 +18,8 @@ def edge(scores: NDArray[Any], count: int) -> float:
     """The lowest of the `count` highest scores; -inf where there are not more. None may be NaN."""
     if len(scores) <= count:
         return -np.inf
-    if len(scores) > 4 * _BLOCK * count:  # what the highest of as many blocks reach is a lower bound
-        highest = scores[: len(scores) // _BLOCK * _BLOCK].reshape(-1, _BLOCK).max(axis=1)
+    if len(scores) > 4 * _BLOCK * count:  # what the highest of as many columns reach is a lower bound
+        highest = scores[: len(scores) // _BLOCK * _BLOCK].reshape(_BLOCK, -1).max(axis=0)
         scores = scores[scores >= np.partition(highest, -count)[-count]]
     return float(np.partition(scores, -count)[-count])
 

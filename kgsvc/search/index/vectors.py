@@ -237,7 +237,7 @@ def _near_by_codes(
 ) -> Rows:
     """The visible rows that can be above `floor` and among the `count` nearest, by the bounds of codes."""
     about, off, same = codes.products(query, len(visible))
-    np.copyto(about, -np.inf, where=~visible)
+    about[np.flatnonzero(~visible)] = -np.inf
     least = max(floor, edge(about - off, count) - same)
     about += off
     return np.flatnonzero(about >= np.float32(least - same - _NOISE))

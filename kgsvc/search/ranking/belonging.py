@@ -8,7 +8,6 @@ import numpy as np
 
 from kgsvc.search.index.fact_columns import Mask
 from kgsvc.search.index.facts import GroupIndex
-from kgsvc.search.index.turns import Rows
 
 HITS = 2  # best facts to which others belong
 SHARE = 0.4  # of a hit's score that these count at least
@@ -21,14 +20,11 @@ def belonging(index: GroupIndex, seen: Mask, hits: Mapping[int, float]) -> dict[
     They do if few of all visible facts have that end, or few of those that the hit's own episode tells.
     """
     sources, targets = index.columns.ends(len(seen))
-    chosen = np.zeros(index.columns.nodes, np.bool_)
-    chosen[[sources[row] for row in hits]] = chosen[[targets[row] for row in hits]] = True
-    near: Rows = np.flatnonzero(seen & (chosen[sources] | chosen[targets]))
     least: dict[int, float] = {}
     for hit, score in sorted(hits.items(), key=lambda each: each[1]):  # the largest share is written last
         beside = _told_beside(index, hit)
         for end in {int(sources[hit]), int(targets[hit])}:
-            sharing = near[(sources[near] == end) | (targets[near] == end)].tolist()
+            sharing = np.flatnonzero(seen & ((sources == end) | (targets == end))).tolist()
             together = [row for row in sharing if row in beside]
             for rows in (sharing, together):
                 if len(rows) <= FEW:

@@ -55,11 +55,10 @@ def with_hops(
     """
     seeds = best(rows, scores)
     lent = _fairly(_lent(seeds, naming), parts)
-    further = _fairly(_lent(best(*_columns(lent)), naming), parts)
-    for row, amount in further.items():
-        if row not in seeds and amount > lent.get(row, 0.0):
-            lent[row] = amount
-    return _added(rows, scores, *_columns(lent))
+    further, amounts = _fairly(_lent(best(*lent), naming), parts)
+    others = np.isin(further, list(seeds), invert=True)
+    lent = _joined(*lent, further[others], amounts[others], np.maximum)
+    return _joined(rows, scores, *lent, np.add)
 
 
 def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
@@ -82,22 +81,19 @@ def _lent(seeds: Mapping[int, float], naming: Naming) -> dict[int, float]:
     return lent
 
 
-def _fairly(lent: Mapping[int, float], parts: Parts) -> dict[int, float]:
-    rows, amounts = _columns(lent)
-    return dict(zip(rows.tolist(), fair(amounts, parts(rows)).tolist(), strict=True))
+def _fairly(lent: Mapping[int, float], parts: Parts) -> tuple[Rows, Floats]:
+    rows = np.fromiter(lent, np.intp, len(lent))
+    return rows, fair(np.fromiter(lent.values(), np.float64, len(lent)), parts(rows))
 
 
-def _columns(scores: Mapping[int, float]) -> tuple[Rows, Floats]:
-    return np.array(list(scores), np.intp), np.array(list(scores.values()), np.float64)
-
-
-def _added(rows: Rows, scores: Floats, more: Rows, amounts: Floats) -> tuple[Rows, Floats]:
-    """Amounts added to the scores of rows, or put beside them."""
+def _joined(rows: Rows, scores: Floats, more: Rows, amounts: Floats, by: np.ufunc) -> tuple[Rows, Floats]:
+    """Both together, ascending; what stands in both `by` its scores in both. No score is below 0."""
     every = distinct(np.concatenate((rows, more)))
-    sums = np.zeros(len(every))
-    sums[np.searchsorted(every, rows)] = scores
-    sums[np.searchsorted(every, more)] += amounts
-    return every, sums
+    joined = np.zeros(len(every))
+    joined[np.searchsorted(every, rows)] = scores
+    at = np.searchsorted(every, more)
+    joined[at] = by(joined[at], amounts)
+    return every, joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,14 +242,15 @@ def _with_belonging(
 ) -> tuple[list[tuple[GroupIndex, list[int]]], list[Key], Floats]:
     """Scores raised to what belonging to the best counts; with facts that nothing else found, and
     their keys, behind the others."""
-    best = set(_order(scores, ties, keys)[:HITS].tolist())
+    best = _best(scores, ties, keys, HITS)
     raised, begin, added, more = scores.copy(), 0, list[float](), list[tuple[GroupIndex, list[int]]]()
     for look in looks:
         index, rows = look.group.facts, look.facts.rows
-        hits = {row: float(scores[place]) for place, row in enumerate(rows, begin) if place in best}
+        hits = {rows[at - begin]: float(scores[at]) for at in best if begin <= at < begin + len(rows)}
         least = belonging(index, seen_facts(index, look.facts.asked), hits) if hits else {}
         for place, row in enumerate(rows, begin):
-            raised[place] = max(raised[place], least.pop(row, 0.0))
+            if row in least:
+                raised[place] = max(raised[place], least.pop(row))
         more.append((index, list(least)))
         added += least.values()
         begin += len(rows)
@@ -288,6 +289,13 @@ def _order(own: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]) -> Rows:
         low = (-own).tolist()
         return np.array(sorted(range(len(keys)), key=lambda at: (low[at], keys[at])), np.intp)
     return order
+
+
+def _best(scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key], count: int) -> list[int]:
+    """The places of the `count` best, ties by key."""
+    some = _highest(scores, count)
+    best: list[int] = some[_order(scores[some], ties[some], [keys[place] for place in some])[:count]].tolist()
+    return best
 
 
 def _highest(scores: Floats, count: int) -> Rows:
