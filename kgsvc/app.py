@@ -108,7 +108,6 @@ async def running(
         if siblings is not None:
             siblings.heard, core.activity.tell = core.activity.heard, siblings.tell
         background(stack, core.activity.run(), "activity")
-        background(stack, modes.run(core.store, core.activity), "modes")
         background(stack, sample(core), "sampling")
         erasures = Erasures(core)
         erasures.drops(formers.forget)
@@ -162,7 +161,7 @@ def _core(
         rng=rng,
         limits=settings.limits,
         metrics=metrics,
-        activity=ActivityWatch(store, settings.queue.poll_s, rng),
+        activity=ActivityWatch(store, settings.queue.poll_s, rng, modes),
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
         quotas=settings.quotas,
         ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 
 from kgsvc.domain.errors import ServiceError
+from kgsvc.jobs.modes import ModeWatch
 from kgsvc.stores.intake_protocol import Activity, IntakeStore
 
 log = logging.getLogger(__name__)
@@ -46,11 +47,14 @@ class ActivityWatch:
     """Counts changes: this process's own at once (`poke`), others' when they tell of them (`heard`), else by
     one poll per process."""
 
-    def __init__(self, store: IntakeStore, poll_s: float, rng: random.Random) -> None:
+    def __init__(
+        self, store: IntakeStore, poll_s: float, rng: random.Random, modes: ModeWatch | None = None
+    ) -> None:
         self.tell: Callable[[], None] = lambda: None  # other processes of a change in this one
         self._store = store
         self._poll_s = poll_s
         self._rng = rng
+        self._modes = modes or ModeWatch()
         self.work = Signal()  # there may be more to begin
         self.changes = Signal()  # that, or items have changed state
 
@@ -68,14 +72,20 @@ class ActivityWatch:
         """Poll until cancelled."""
         last: Activity | None = None
         while True:
-            try:
-                now = await self._store.activity()
-            except ServiceError as error:
-                log.warning("cannot look for changes: %s", type(error).__name__)
-                now = last or Activity(0, 0)
-            if last is not None and now.work != last.work:
-                self.heard()
-            elif last is not None and now != last:
-                self.changes.set()
-            last = now
+            last = await self._look(last)
             await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
+
+    async def _look(self, last: Activity | None) -> Activity:
+        taken = self._modes.taken
+        try:
+            now = await self._store.activity()
+        except ServiceError as error:
+            log.warning("cannot look for changes: %s", type(error).__name__)
+            return last or Activity(0, 0)
+        # Modes that were switched here meanwhile are newer than those that were read.
+        switched = self._modes.taken == taken and self._modes.take(now.modes)
+        if switched or (last is not None and now.work != last.work):
+            self.heard()
+        elif last is not None and now != last:
+            self.changes.set()
+        return now

@@ -64,7 +64,7 @@ def build_work(
         limit=64,
         idle_s=2.0,
         contended_s=2.0,
-        rest_s=0.25,  # accepted items, too, wake whoever waits
+        rest_s=1.0,  # accepted items, too, wake whoever waits
         offers=offers,
         next_due_ms=next_due_ms,
         claim=claim,

@@ -16,11 +16,12 @@ from typing import Annotated, Any, Generic, TypeVar
 from kgsvc.domain.errors import KgError, LeaseLost, ModelOff, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.limits import FROM_ZERO, Fixed
 from kgsvc.domain.model.items import CRASH, FailedItem, ItemState, QueuedItem, Transition
-from kgsvc.jobs.activity import ActivityWatch
+from kgsvc.jobs.activity import ActivityWatch, Signal
 from kgsvc.runtime import Clock
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
+_SHARE = 2  # of the places one part is free before more is claimed, while more waits than there are places
 _PUT_BACK_MS = 1_000
 L = TypeVar("L")  # a lease
 
@@ -193,6 +194,7 @@ class Dispatcher(Generic[L]):
         self._lapses = LapseWatch(clock, settings.lease_s)
         self._held: dict[str, _Held[L]] = {}
         self._others_wait = False
+        self._freed = Signal()
         self._draining = False
         self._running = False
         self._ended = asyncio.Event()
@@ -204,8 +206,9 @@ class Dispatcher(Generic[L]):
         try:
             while not self._draining:
                 seen = self._woken.version
-                pause_s = await self._look()
+                pause_s = await self._look(seen)
                 await self._woken.wait(seen, pause_s)
+                await self._room()
                 await asyncio.sleep(self._kind.rest_s)
             # Still renewing: a lease that lapses now would make suspects of healthy items.
             if tasks := [held.task for held in self._held.values()]:
@@ -222,7 +225,7 @@ class Dispatcher(Generic[L]):
         if self._running:
             await self._ended.wait()
 
-    async def _look(self) -> float:
+    async def _look(self, seen: int) -> float:
         """Claim what may be claimed; how long to wait before the next look, in seconds."""
         kind = self._kind
         if not kind.may_begin():
@@ -235,6 +238,9 @@ class Dispatcher(Generic[L]):
             self._others_wait = len(waiting) > claimed and len(self._held) >= kind.at_once
             if claimed < len(waiting):
                 return max(self._settings.poll_s, min(kind.contended_s, self._settings.lease_s / 4))
+            # What is due now is being worked on here; its end will poke.
+            if await self._woken.wait(seen, self._settings.poll_s) != seen:
+                return 0.0
             return await self._until_due()
         except ServiceError as error:
             log.warning("cannot look for %s: %s", kind.name, error)
@@ -242,10 +248,19 @@ class Dispatcher(Generic[L]):
             log.error("cannot look for %s", kind.name, exc_info=without_text(error))
         return _AFTER_FAILURE_S
 
+    async def _room(self) -> None:
+        """While more waits than there are places for, let some become free: works that are claimed together
+        share transactions."""
+        wanted = max(1, self._kind.at_once // _SHARE)
+        try:
+            async with asyncio.timeout(self._kind.contended_s):
+                while self._others_wait and self._kind.at_once - len(self._held) < wanted:
+                    await self._freed.wait(self._freed.version, self._kind.contended_s)
+        except TimeoutError:
+            pass
+
     async def _until_due(self) -> float:
-        # What is due now is being worked on here; its end will poke.
-        now_ms = self._clock.now_ms()
-        due_ms = await self._kind.next_due_ms(now_ms)
+        due_ms = await self._kind.next_due_ms(self._clock.now_ms())
         if due_ms is None:
             return self._kind.idle_s
         wait_s = (due_ms - self._clock.now_ms()) / 1000
@@ -303,6 +318,7 @@ class Dispatcher(Generic[L]):
             log.warning("release failed, the lease will lapse: %s", type(error).__name__)
         finally:
             self._held.pop(key, None)
+            self._freed.set()
             self._activity.poke()
 
     async def _renew_forever(self) -> None:

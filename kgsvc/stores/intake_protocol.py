@@ -12,6 +12,7 @@ from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.documents import Document, Place
 from kgsvc.domain.model.erasures import Erasure
 from kgsvc.domain.model.items import AcceptBatch, Accepted, ItemState, ItemStatus, Receipt
+from kgsvc.domain.model.modes import ServiceModes
 
 T = TypeVar("T")
 Unsettled = tuple[str, str]  # group_id and document_id
@@ -26,10 +27,12 @@ class Page(Generic[T]):
 
 
 class Activity(NamedTuple):
-    """Numbers that differ after what they stand for has happened since, and may differ after more."""
+    """Numbers that differ after what they stand for has happened since, and may differ after more; and the
+    modes that are on."""
 
     work: int  # there may be more to begin: accepted, retried, resumed, switched on, requested, deleted
     changes: int  # that, or items have changed state
+    modes: ServiceModes = ServiceModes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kgsvc.domain.model.modes import ModeChange, ServiceModes
+from kgsvc.stores.intake_protocol import Activity
 from tests.support.model_intake import ModelIntake
 
 
@@ -18,6 +19,9 @@ class ModelModes(ModelIntake):
     def __init__(self) -> None:
         super().__init__()
         self._modes = ServiceModes()
+
+    async def activity(self) -> Activity:
+        return (await super().activity())._replace(modes=await self.modes())
 
     async def modes(self) -> ServiceModes:
         return replace(self._modes, paused_groups=sum(g.paused_ms is not None for g in self._groups.values()))

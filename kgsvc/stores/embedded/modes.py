@@ -11,7 +11,8 @@ from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 _NOTE_ACTIVITY = "UPDATE totals SET activity = activity + 1 WHERE id = 1"
 
 
-def _modes(db: apsw.Connection) -> ServiceModes:
+def read_modes(db: apsw.Connection) -> ServiceModes:
+    """The modes that are on."""
     since: dict[str, int] = dict(all_rows(db, "SELECT name, since_ms FROM modes"))
     paused = int(one_value(db, "SELECT count(*) FROM paused_groups"))
     return ServiceModes(since.get("read_only"), since.get("model_off"), paused)
@@ -24,7 +25,7 @@ def _set_modes(db: apsw.Connection, change: ModeChange, now_ms: int) -> ServiceM
         elif on is not None:
             db.execute("DELETE FROM modes WHERE name = ?", (name,))
     db.execute(_NOTE_ACTIVITY)
-    return _modes(db)
+    return read_modes(db)
 
 
 def _pause_group(db: apsw.Connection, group_id: str, now_ms: int) -> int:
@@ -50,7 +51,7 @@ def paused_since(db: apsw.Connection, group_id: str) -> int | None:
 class EmbeddedModes(EmbeddedBase):
     """ModeStore."""
 
-    modes = reading(_modes)
+    modes = reading(read_modes)
     set_modes = writing(_set_modes)
     pause_group = writing(_pause_group)
     resume_group = writing(_resume_group)

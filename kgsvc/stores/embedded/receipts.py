@@ -13,6 +13,7 @@ from kgsvc.domain.limits import Allowance, Counter
 from kgsvc.domain.model.items import AcceptBatch, ItemState, ItemStatus, NewItem, Receipt
 from kgsvc.stores.admission import GROUP_DELETED, holding_of, of_deleted_group, spending_of
 from kgsvc.stores.embedded.item_rows import ItemRow, read_items, status_of
+from kgsvc.stores.embedded.modes import read_modes
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -164,7 +165,7 @@ def _depth(db: apsw.Connection) -> QueueDepth:
 
 def _activity(db: apsw.Connection) -> Activity:
     count = int(one_value(db, "SELECT activity FROM totals WHERE id = 1"))
-    return Activity(count, count)
+    return Activity(count, count, read_modes(db))
 
 
 # Triggers (schema.py) settle the counters of quotas when items cost something, end or go.

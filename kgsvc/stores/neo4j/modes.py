@@ -10,7 +10,8 @@ from kgsvc.domain.model.modes import ModeChange, ServiceModes
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import first_value
 
-_RETURNED: LiteralString = " RETURN s.read_only_ms, s.model_off_ms, COUNT { MATCH (g:KgPaused) }"
+MODES: LiteralString = "s.read_only_ms, s.model_off_ms, COUNT { MATCH (g:KgPaused) }"
+_RETURNED: LiteralString = " RETURN " + MODES
 _READ: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'})" + _RETURNED
 _SET: LiteralString = (
     """

@@ -8,8 +8,10 @@ from typing import LiteralString
 
 from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.domain.model.modes import ServiceModes
 from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
 from kgsvc.stores.intake_protocol import Activity, Page, QueueDepth
+from kgsvc.stores.neo4j.modes import MODES
 from kgsvc.stores.neo4j.quotas import Quotas
 from kgsvc.stores.neo4j.rows import NEVER, Row, StatusRow, first_value, status_of, status_rows
 
@@ -129,11 +131,14 @@ _DEPTH: LiteralString = """
     RETURN unfinished, parked, oldest
     """
 
-_ACTIVITY: LiteralString = """
+_ACTIVITY: LiteralString = (
+    """
     MATCH (a:KgActivity)
     WITH sum(a.count) AS work, sum(a.changes) AS changes
-    RETURN work, work + changes
-    """
+    MATCH (s:KgSchema {name: 'kgsvc'})
+    RETURN work, work + changes, """
+    + MODES
+)
 
 
 class Receipts(Quotas):
@@ -194,8 +199,8 @@ class Receipts(Quotas):
         return QueueDepth(*row)
 
     async def activity(self) -> Activity:
-        (row,) = await self._run(_ACTIVITY)
-        return Activity(*row)
+        ((work, changes, *modes),) = await self._run(_ACTIVITY)
+        return Activity(work, changes, ServiceModes(*modes))
 
 
 def present(

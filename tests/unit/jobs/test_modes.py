@@ -12,6 +12,7 @@ from kgsvc.domain.model.modes import ModeChange, ServiceModes
 from kgsvc.jobs.activity import ActivityWatch
 from kgsvc.jobs.dispatcher import QueueSettings, RetryPolicy
 from kgsvc.jobs.modes import ModeWatch
+from kgsvc.stores.intake_protocol import Activity
 from tests.support.model_store import ModelStore
 
 WAIT_S = 30.0
@@ -54,15 +55,15 @@ async def test_who_waits_goes_on_when_the_mode_ends(by_model: bool) -> None:
 
 
 class Answering(ModelStore):
-    """A store whose first reading of the modes comes late, or never."""
+    """A store whose first answer about what has changed comes late, or never."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked, self.goes_on = asyncio.Event(), asyncio.Event()
         self.away = 0
 
-    async def modes(self) -> ServiceModes:
-        found = await super().modes()
+    async def activity(self) -> Activity:
+        found = await super().activity()
         if self.away:
             self.away -= 1
             raise StoreUnavailable("away")
@@ -76,29 +77,27 @@ async def store() -> Answering:
     return Answering()
 
 
-async def run(modes: ModeWatch, store: Answering) -> tuple[ActivityWatch, asyncio.Task[None]]:
-    activity = ActivityWatch(store, 0.01, random.Random(1))
-    return activity, asyncio.create_task(modes.run(store, activity))
+def polled(modes: ModeWatch, store: Answering) -> tuple[ActivityWatch, asyncio.Task[None]]:
+    activity = ActivityWatch(store, 0.01, random.Random(1), modes)
+    return activity, asyncio.create_task(activity.run())
 
 
 async def test_what_another_process_switched_is_seen_and_told(store: Answering) -> None:
     store.goes_on.set()
     modes = ModeWatch()
-    activity, task = await run(modes, store)
-    polling = asyncio.create_task(activity.run())
+    activity, task = polled(modes, store)
     await store.asked.wait()
     seen = activity.work.version
     await store.set_modes(ModeChange(read_only=True), 7)
     async with asyncio.timeout(WAIT_S):
         while not modes.now.read_only:
             seen = await activity.work.wait(seen, WAIT_S)
-    for each in (task, polling):
-        each.cancel()
+    task.cancel()
 
 
 async def test_a_late_reading_does_not_undo_what_was_switched_here(store: Answering) -> None:
     modes = ModeWatch()
-    _activity, task = await run(modes, store)
+    _activity, task = polled(modes, store)
     await store.asked.wait()
     modes.take(READ_ONLY)
     store.goes_on.set()
@@ -111,7 +110,7 @@ async def test_a_late_reading_does_not_undo_what_was_switched_here(store: Answer
 async def test_a_store_that_is_away_changes_nothing(store: Answering) -> None:
     store.away = 1
     modes = watching(READ_ONLY)
-    _activity, task = await run(modes, store)
+    _activity, task = polled(modes, store)
     for _ in range(5):
         await asyncio.sleep(0)
     assert store.away == 0
