@@ -216,7 +216,9 @@ async def _start_worker(
     preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies, tracer)
     steps = Steps(preparer.prepare, committer.commit)
     jobs = GroupJobs(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
-    groups = group_work(jobs, modes.may_begin(models.ingests_by_server))
+    # On Neo4j a transaction is a round trip; on the embedded store it costs less than waiting for others.
+    together = queue.groups_at_once // 2 if settings.store.kind == "neo4j" else 1
+    groups = group_work(jobs, modes.may_begin(models.ingests_by_server), together)
     dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
     background(stack, dispatcher.run(), "dispatcher")
     background(stack, Revisions(core).run(), "revisions of documents")

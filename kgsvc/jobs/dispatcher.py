@@ -21,7 +21,6 @@ from kgsvc.runtime import Clock
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
-_SHARE = 2  # of the places one part is free before more is claimed, while more waits than there are places
 _PUT_BACK_MS = 1_000
 L = TypeVar("L")  # a lease
 
@@ -82,6 +81,9 @@ class LeasedWork(Generic[L]):
     serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
     may_begin: Callable[[], bool] = always  # whether a mode holds it back; what has begun is finished
     woken_by_items: bool = False  # items that change state may bring more of it
+    together: int = (
+        1  # so many places are free before more is claimed, while more waits than there are places
+    )
 
 
 class RetryPolicy:
@@ -249,12 +251,10 @@ class Dispatcher(Generic[L]):
         return _AFTER_FAILURE_S
 
     async def _room(self) -> None:
-        """While more waits than there are places for, let some become free: works that are claimed together
-        share transactions."""
-        wanted = max(1, self._kind.at_once // _SHARE)
+        """While more waits than there are places for, let some become free."""
         try:
             async with asyncio.timeout(self._kind.contended_s):
-                while self._others_wait and self._kind.at_once - len(self._held) < wanted:
+                while self._others_wait and self._kind.at_once - len(self._held) < self._kind.together:
                     await self._freed.wait(self._freed.version, self._kind.contended_s)
         except TimeoutError:
             pass

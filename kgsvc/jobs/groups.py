@@ -285,8 +285,11 @@ class GroupRunner(Generic[P]):
                 self._jobs.observer.parked(failure.item, transition.reason or "")
 
 
-def group_work(jobs: GroupJobs[P], may_begin: Callable[[], bool] = always) -> LeasedWork[Claimed]:
-    """Groups with due items, the least recently served first; many are claimed together."""
+def group_work(
+    jobs: GroupJobs[P], may_begin: Callable[[], bool] = always, together: int = 1
+) -> LeasedWork[Claimed]:
+    """Groups with due items, the least recently served first. Those that are claimed together, `together` at
+    least where so many wait, share transactions: fewer in all, but each group waits for the others."""
     store, settings = jobs.store, jobs.settings
 
     async def offers(now_ms: int, limit: int) -> list[Offer]:
@@ -330,4 +333,5 @@ def group_work(jobs: GroupJobs[P], may_begin: Callable[[], bool] = always) -> Le
         release=lambda claimed, _now_ms: store.release(claimed.lease),
         serve=serve,
         may_begin=may_begin,
+        together=together,
     )

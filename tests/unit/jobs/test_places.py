@@ -55,7 +55,7 @@ class Works:
 
         return LeasedWork(
             "works", "key", 4, 16, WAIT_S, WAIT_S, 0.0, self.offers, next_due_ms, self.claim, renew, release,
-            self.serve,
+            self.serve, together=2,
         )  # fmt: skip
 
     async def more_claims(self, count: int) -> list[list[str]]:
