@@ -133,8 +133,8 @@ IS = r"(?:is|'s|are|:|was changed to|has changed to|changed to) (?:now |still |c
 CLAUSES = r"""
 LIVES_IN functional s>o end Person>Location & LIVES_IN functional s>p begin Person>Location
     (=move relocate): START VERB TWO
-USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event (=switch):
-    START VERB TWO
+USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event
+    (=switch migrate): START VERB TWO
 LOCATED_IN functional s>o end !Person>Location & LOCATED_IN functional s>p begin !Person>Location
     (=move relocate): SUBJECT VERB(?:its|their|our|the) (?:headquarters|head office|office|offices) TWO
 LOCATED_IN functional s>o begin !Person>Location

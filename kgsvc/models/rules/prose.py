@@ -277,14 +277,14 @@ class _ProseReader:
         scene = self.scene
         source = scene.origin() or (passage.names[0] if passage.names else None)
         if source is None:
-            self.nameless = self.nameless or _beginning(" ".join(passage.sentences))
+            self.nameless = self.nameless or _beginning(passage.sentences)
             source = scene.node(self.nameless, "Document")
         is_author = scene.subject is None and bool(scene.source)
         if source is None:
             return
         target = next((draft for draft in passage.names if draft is not source), None)
         target = target or scene.heard() or source
-        words = "".join(map(_spaced, passage.sentences)).rstrip()
+        words = _joined(passage.sentences)
         name = MENTIONED if is_author else BESIDE
         if scene.speaker is not None:
             name = ASKED if passage.asked else SAID
@@ -314,14 +314,25 @@ class _ProseReader:
         return f"{origin.name}: " if origin is not None else ""
 
 
-def _spaced(sentence: str) -> str:
-    """The sentence with the space that parts it from the next one: none in scripts without spaces."""
-    return sentence if sentence[-1:] in "。！？" else f"{sentence} "
+def _joined(sentences: Sequence[str]) -> str:
+    """The sentences one behind the other, without spaces in scripts that have none; entries of a list, which
+    end without a mark, with one between them."""
+    behind = [*(sentence[0] for sentence in sentences[1:]), ""]
+    return "".join(map(_spaced, sentences, behind)).rstrip()
 
 
-def _beginning(text: str) -> str:
+def _spaced(sentence: str, behind: str) -> str:
+    """The sentence with what parts it from the next one, which begins with this letter."""
+    if sentence[-1] in "。！？":
+        return sentence
+    return f"{sentence}; " if sentence[-1].isalnum() and behind.isalnum() else f"{sentence} "
+
+
+def _beginning(sentences: Sequence[str]) -> str:
     """What a text without a name that names nothing is called: its first words, up to the verb or, in a
-    table, the border of a cell."""
+    table, the border of a cell; those of its first line, if a list begins with it."""
+    first = sentences[0].removesuffix(":")
+    text = first if first[-1:].isalnum() and " " in first else " ".join(sentences)
     text = next(filter(str.strip, text.split("|")), text)
     words = [word for word in words_of(text[:_PASSAGE]) if word.text[0].isalnum()][:_FIRST_WORDS]
     words = words[1:] if len(words) > 1 and words[0].low in en.DETERMINERS else words

@@ -176,6 +176,19 @@ def test_a_text_that_names_nothing_is_one_thing_called_by_its_first_words() -> N
     assert len(facts) > 1
 
 
+def test_the_entries_of_a_list_stay_apart_in_one_fact() -> None:
+    found = read(text_episode("- branch: main\n- python: 3.12\n- never commit to main directly"))
+    (fact,) = found.facts
+    assert fact.fact == "branch: main; python: 3.12; never commit to main directly"
+
+
+def test_a_list_of_entries_is_called_by_the_first() -> None:
+    found = read(text_episode("- repo: acme/payments\n- branch: main\n- python: 3.12"))
+    assert [(fact.fact, fact.source) for fact in found.facts] == [
+        ("repo: acme/payments; branch: main; python: 3.12", "repo: acme/payments")
+    ]
+
+
 def test_german_nouns_are_no_names() -> None:
     text = (
         "Die Arbeit an der Mühle begann im März. Ida Holm hat den Bau geleitet, und sie wurde von Ole Lund in"

@@ -67,7 +67,7 @@ def test_a_day_holds_for_its_section_and_what_is_deeper() -> None:
     found = read(text_episode(NOTES, Source.DOCUMENT))
     days = {fact.fact.removeprefix("Mill notes: "): fact.valid_ms for fact in found.facts}
     assert days == {
-        "2022-05-02: Wheel: mended with new wood the owner was content with the work done": DAY,
+        "2022-05-02: Wheel: mended with new wood; the owner was content with the work done": DAY,
         "Costs: forty silver coins for the wood": DAY,
         "Sayings: a mill that rests earns nothing": None,
     }
