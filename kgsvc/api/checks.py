@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeVar, cast
 
-from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from kgsvc.api.errors import MalformedRequest, summary
+from kgsvc.api.json_text import JsonText, of_json
 from kgsvc.domain.errors import InvalidArgument, LimitExceeded, OperationError, Violation
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.graph import is_source_url
@@ -25,7 +23,6 @@ from kgsvc.domain.text import has_invisible, normalise, normalise_body
 
 _NAMED = 100  # unknown fields that are named; the rest is as wrong, but one answer must end
 _READ_BYTES = 64 * 1024  # of them are read to name them: each becomes an object before the first is told
-_EMPTY = re.compile(r'\[\s*\]|""')
 _KEY_CHARS = 64  # of a map key in a path
 
 
@@ -44,50 +41,14 @@ _TOKEN_CHARS = 4_096
 INVISIBLE = "must not contain invisible characters, such as zero-width spaces"
 
 
-class JsonText(bytes):
-    """A request as protobuf's mapping to JSON writes it."""
-
-
 def parse(kind: type[M], raw: bytes) -> M:
     """The message in `raw`, by JsonText as JSON. Raises MalformedRequest."""
     if isinstance(raw, JsonText):
-        return _of_json(kind, raw)
+        return of_json(kind, raw)
     try:
         return kind.FromString(raw)
     except DecodeError:
         raise MalformedRequest(f"the bytes are not a {kind.DESCRIPTOR.full_name}") from None
-
-
-def _of_json(kind: type[M], raw: bytes) -> M:
-    try:
-        text = raw.decode("utf-8")
-        message = json_format.Parse(text, kind())
-        if _EMPTY.search(text):
-            _check_objects(cast(Descriptor, kind.DESCRIPTOR), json.loads(text))
-        return message
-    except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
-        why = (
-            "it is nested too deeply" if isinstance(error, RecursionError) else str(error).partition("\n")[0]
-        )
-        raise MalformedRequest(f"the body is not a {kind.DESCRIPTOR.full_name} as JSON: {why}") from None
-
-
-def _check_objects(kind: Descriptor, value: Any) -> None:
-    """Raise ParseError for a message written as an empty list or text, which json_format takes for one
-    without fields."""
-    if not isinstance(value, dict):
-        raise json_format.ParseError(f"{kind.full_name} is not an object")
-    for field in kind.fields:
-        below = value.get(field.json_name, value.get(field.name))
-        if below is None or field.message_type is None or not _is_plain(field.message_type):
-            continue
-        for each in below if field.is_repeated else [below]:
-            _check_objects(field.message_type, each)
-
-
-def _is_plain(kind: Descriptor) -> bool:
-    """Whether the message is written as an object with its fields: well-known types and maps are not."""
-    return not (kind.file.package == "google.protobuf" or kind.GetOptions().map_entry)
 
 
 def unknown_fields(message: Message) -> list[Violation]:

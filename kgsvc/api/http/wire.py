@@ -18,9 +18,9 @@ import grpc
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from kgsvc.api.checks import JsonText
 from kgsvc.api.http.context import Metadata, Refusal
 from kgsvc.api.http.framing import END_OF_STREAM, TRAILERS, frame
+from kgsvc.api.json_text import JsonText
 
 _C = grpc.StatusCode
 _PLAIN = " " + string.punctuation.replace("%", "")  # is not escaped in grpc-message

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kgsvc.api.checks import JsonText, parse
+from kgsvc.api.checks import parse
 from kgsvc.api.errors import MalformedRequest
+from kgsvc.api.json_text import JsonText
 from kgsvc.v1.admin_pb2 import ListGroupsRequest
 from kgsvc.v1.ingestion_pb2 import AddEntityNodeRequest, AddEpisodesRequest
 from kgsvc.v1.retrieval_pb2 import SearchGraphRequest
@@ -37,3 +38,18 @@ def test_what_is_empty_is_no_object(kind: type[ListGroupsRequest], text: str, wh
 )
 def test_empty_lists_and_texts_are_values_where_they_may_be(kind: type[ListGroupsRequest], text: str) -> None:
     parse(kind, JsonText(text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"input": {"group": "g"}}', r'"group".*; there are group_id, items\Z'),
+        (
+            '{"input": {"items": [{"source": "TEXT"}]}}',
+            r"TEXT.*; there are SOURCE_UNSPECIFIED, SOURCE_TEXT, ",
+        ),
+    ],
+)
+def test_who_writes_a_name_that_is_none_is_told_which_there_are(text: str, told: str) -> None:
+    with pytest.raises(MalformedRequest, match=told):
+        parse(AddEpisodesRequest, JsonText(text.encode()))
