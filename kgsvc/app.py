@@ -273,7 +273,7 @@ async def _start_server(
     access = await access_of(settings, core.clock, stack)
     reader, cutters = Reader(settings.reading), Cutters(settings.documents)
     answerer = None if models.answerer is None else ChargedAnswerer(models.answerer, spending)
-    uploads = Uploads(settings.store.data_dir / "imports", settings.limits.import_bytes)
+    uploads = Uploads(settings.store.data_dir / "imports", settings.limits.import_bytes, erasures.notice)
     erasures.drops(uploads.drop)
     roles = ("api", "worker") if settings.server.role == "all" else ("api",)
     server = KgServer(

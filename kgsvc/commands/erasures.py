@@ -95,6 +95,7 @@ class Erasures:
         self._core = core
         self._droppers: list[Dropper] = []
         self._known: set[tuple[str, str]] = set()
+        self._noticing = asyncio.Lock()
         self._free_at = 0.0
 
     def drops(self, dropper: Dropper) -> None:
@@ -136,15 +137,20 @@ class Erasures:
                 missing.append(part)
         return missing
 
+    async def notice(self) -> None:
+        """Drop what was erased before this: what comes then is not taken for it. Raises StoreUnavailable."""
+        async with self._noticing:
+            since_ms = self._core.clock.now_ms() - _RECENT_MS
+            parts = await self._core.store.erasures_since(since_ms)
+            recent = {(part.erasure_id, part.group_id) for part in parts}
+            if fresh := recent - self._known:
+                await self._forget({group_id for _id, group_id in fresh})
+            self._known = recent
+
     async def step(self) -> None:
         """Look once. Raises StoreUnavailable."""
+        await self.notice()
         store, now_ms = self._core.store, self._core.clock.now_ms()
-        recent = {
-            (part.erasure_id, part.group_id): part for part in await store.erasures_since(now_ms - _RECENT_MS)
-        }
-        if fresh := recent.keys() - self._known:
-            await self._forget({group_id for _id, group_id in fresh})
-        self._known = set(recent)
         waiting = await store.open_erasures(_AT_ONCE)
         for part in waiting:
             if part.removed is None and part.asked_ms < now_ms - _ABANDONED_MS:

@@ -45,6 +45,7 @@ class Receiver:
         adds to it), StoreUnavailable."""
         if await self._store.group_sizes(group_id, f"{group_id}\0", 1):
             raise Conflict(TAKEN, [Violation("group_id", TAKEN)])
+        await self._uploads.settled()
         now_ms = self._core.clock.now_ms()
         upload = await asyncio.to_thread(self._uploads.open, group_id, upload_id, now_ms)
         try:

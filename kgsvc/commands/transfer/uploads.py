@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import os
 import uuid
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,13 +25,25 @@ _BUSY_MS = 1_000
 _FULL_MS = 60_000
 
 
+async def _nothing() -> None:
+    """No erasures are followed."""
+
+
 class Uploads:
     """The folder. Processes share it. What is no coroutine blocks."""
 
-    def __init__(self, folder: Path, most_bytes: int = Limits().import_bytes) -> None:
-        """`folder`: made when it is needed. `most_bytes`: of all files together."""
+    def __init__(
+        self,
+        folder: Path,
+        most_bytes: int = Limits().import_bytes,
+        settled: Callable[[], Awaitable[None]] = _nothing,
+    ) -> None:
+        """`folder`: made when it is needed. `most_bytes`: of all files together. `settled`: awaited before a
+        file is opened, drops what was erased until then; a later `drop` would take the file for a part of
+        that. Raises StoreUnavailable."""
         self._folder = folder
         self._most_bytes = most_bytes
+        self.settled = settled
 
     def open(self, group_id: str, upload_id: str | None, now_ms: int) -> ReceivedFile:
         """The file that this call adds to; None: a new one, which nobody goes on with. Raises Overloaded

@@ -1,5 +1,6 @@
 """Erasures as one process carries them on, whoever asked for them."""
 
+import asyncio
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from kgsvc.commands.cascades import cascade_episode
 from kgsvc.commands.erasures import Erasures, clear_all, delete_group, get_erasure
 from kgsvc.commands.ledger import Ledger
+from kgsvc.commands.transfer.receiving import Receiver
+from kgsvc.commands.transfer.uploads import Uploads
 from kgsvc.domain.errors import NotFound, StoreUnavailable
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.model.keys import name_key
@@ -40,6 +43,25 @@ async def test_what_another_process_erased_is_dropped_once() -> None:
     await erasures.step()
     assert dropped.groups == [{"g"}]
     assert name_key.cache_info().currsize == 0  # type: ignore[attr-defined]
+
+
+async def test_a_file_that_comes_after_an_erasure_is_no_part_of_it(tmp_path: Path) -> None:
+    """Also where the process looks for erasures between two calls that send it."""
+    store = ModelStore()
+    core = core_of(store)
+    erasures = Erasures(core)
+    uploads = Uploads(tmp_path / "imports", settled=erasures.notice)
+    erasures.drops(uploads.drop)
+    receiver = Receiver(core, store, uploads)
+    sent = [(b"before", 0), (b"a line", 0), (b"another", 6)]
+    for data, size in sent:
+        async with receiver.opened("g", "mine") as upload:
+            assert upload.size == size
+            await asyncio.to_thread(upload.add, size, data)
+        if data == b"before":
+            await delete_group(core, "g")
+        else:
+            await erasures.step()
 
 
 async def test_what_nobody_works_on_is_carried_on() -> None:
