@@ -81,9 +81,8 @@ class LeasedWork(Generic[L]):
     serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
     may_begin: Callable[[], bool] = always  # whether a mode holds it back; what has begun is finished
     woken_by_items: bool = False  # items that change state may bring more of it
-    together: int = (
-        1  # so many places are free before more is claimed, while more waits than there are places
-    )
+    # So many places are free before more is claimed, while more waits than there are places.
+    together: int = 1
 
 
 class RetryPolicy:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from email.errors import MessageError
 from email.header import decode_header, make_header
-from email.utils import parseaddr, parsedate_to_datetime
+from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from typing import NamedTuple
 
 from kgsvc.models.rules import english as en
@@ -16,6 +16,7 @@ _BESIDE = frozenset({"to", "subject", "date", "sent", "cc"})  # one of these mak
 _LINES = 60  # of a head
 _CHARS = 300  # of a name with its address
 _ANSWERS = re.compile(r"(?i)(?:(?:re|fwd?|aw|wg|antw)(?:\[\d{1,3}\])?[ \t]*:[ \t]*)+")  # before a subject
+_TECHNICAL = re.compile(r"from|to|b?cc|subject|date|sent|sender|received|importance|.*-.*")
 _DEPTH = 5  # quotations within quotations
 _QUOTES = re.compile(
     r"(?m)^(?:>[ \t]?)?(?:On\b(?P<on>.{2,120}(?:\n.{0,80})?)\bwrote|Am\b.{2,80}\bschrieb(?P<von>.{2,120}))"
@@ -43,11 +44,17 @@ def parts_of_mail(body: str) -> list[MailPart]:
     writer = _writer(head.get("from", ""))
     if writer is None or _BESIDE.isdisjoint(head):
         return []
+    said = list(_said(writer, text, 0))
+    first = "\n\n".join(each for each in (*_above(head), said[0].text) if each)
+    return [*_day(head.get("date") or head.get("sent") or ""), MailPart(writer, first), *said[1:]]
+
+
+def _above(head: dict[str, str]) -> list[str]:
+    """What the head says itself: to whom, about what, and what no mail program writes ("Budget: 40k")."""
     subject = _ANSWERS.sub("", head.get("subject", ""), count=1)
     title = ": ".join(each for each in (_to(head.get("to", "")), subject) if each)
-    said = list(_said(writer, text, 0))
-    first = f"{title}\n\n{said[0].text}" if title else said[0].text
-    return [*_day(head.get("date") or head.get("sent") or ""), MailPart(writer, first), *said[1:]]
+    more = [f"{key.capitalize()}: {value}" for key, value in head.items() if not _TECHNICAL.fullmatch(key)]
+    return [title, "\n".join(more)]
 
 
 def _head(body: str) -> tuple[dict[str, str], str]:
@@ -96,7 +103,8 @@ def _person(name: str) -> str | None:
 
 
 def _to(field: str) -> str:
-    return f"To {parseaddr(field[:_CHARS])[0] or field}" if field else ""
+    named = [name or address for name, address in getaddresses([field[:_CHARS]])]
+    return f"To {', '.join(filter(None, named)) or field}" if field else ""
 
 
 def _day(field: str) -> list[MailPart]:

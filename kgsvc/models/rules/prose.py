@@ -317,6 +317,7 @@ class _ProseReader:
 def _joined(sentences: Sequence[str]) -> str:
     """The sentences one behind the other, without spaces in scripts that have none; entries of a list, which
     end without a mark, with one between them."""
+    sentences = list(filter(None, sentences))  # a heading may be empty
     behind = [*(sentence[0] for sentence in sentences[1:]), ""]
     return "".join(map(_spaced, sentences, behind)).rstrip()
 

@@ -53,6 +53,13 @@ def test_what_is_quoted_says_who_wrote_it(lead: str, quoted: str) -> None:
     ]
 
 
+def test_what_the_head_says_itself_is_kept() -> None:
+    head = f"From: {ANNA}\nTo: Karl Weiss <karl@example.org>, li@example.org\nBudget: 40k\nX-Mailer: y\n\n"
+    assert [part.text for part in parts_of_mail(f"{head}Hello.")] == [
+        "To Karl Weiss, li@example.org\n\nBudget: 40k\n\nHello."
+    ]
+
+
 def test_quotations_within_quotations_have_their_own_writers() -> None:
     body = "Yes.\n\nOn Monday, Karl Weiss wrote:\n> Friday?\n>\n> On Sunday, Li Wei wrote:\n>> When?\n"
     said = [(part.writer, part.text) for part in parts_of_mail(HEAD.format(ANNA) + body)[2:]]

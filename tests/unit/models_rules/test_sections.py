@@ -63,6 +63,13 @@ def test_other_titles_name_none(title: str) -> None:
     assert _day_below(title) is None
 
 
+def test_an_empty_heading_is_none() -> None:
+    chunk = replace(
+        text_episode("The wheel is mended.", Source.DOCUMENT), source_description="Mill ›  › Wheel"
+    )
+    assert [fact.fact for fact in read(chunk).facts] == ["Wheel: The wheel is mended."]
+
+
 def test_a_day_holds_for_its_section_and_what_is_deeper() -> None:
     found = read(text_episode(NOTES, Source.DOCUMENT))
     days = {fact.fact.removeprefix("Mill notes: "): fact.valid_ms for fact in found.facts}
