@@ -34,7 +34,7 @@ __all__ = [
     "pytest_xdist_make_scheduler",
     "store_spec",
 ]
-_IMPORT = ("<frozen importlib._bootstrap>", "_find_and_load")
+_IMPORT = ("<frozen importlib._bootstrap>", {"_find_and_load", "_lock_unlock_module"})
 
 
 @pytest.fixture(autouse=True)
