@@ -17,6 +17,13 @@ from kgsvc.models.rules.records import read_json
 from kgsvc.models.rules.scene import Scene, Told
 from kgsvc.models.rules.speakers import cast_of, enter, heading_of, speaker_of, turns_of
 from kgsvc.models.rules.text import cleaned
+from kgsvc.together import Together
+
+# Batches of several groups are read in one run of a thread: groups that are ready at the same time then share
+# reads of the store, and threads that take turns only cost time.
+_BATCHES = 32  # of one run
+_CHARACTERS = 32_768  # in the bodies of one run, unless a single batch has more
+_AT_ONCE = 2  # runs; a long document does not keep all others waiting
 
 
 class OfflineExtractor:
@@ -27,13 +34,30 @@ class OfflineExtractor:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
+        self._batches = Together[Sequence[ExtractionRequest], list[Extracted | Exception]](
+            self._extract_batches, _characters, _BATCHES, _CHARACTERS, _AT_ONCE
+        )
 
     async def extract(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
-        """See Extractor. The whole batch runs in one thread beside the event loop."""
-        return await asyncio.to_thread(self._extract_all, list(requests))
+        """See Extractor. Raises no error of a single request."""
+        results = await self._batches.run(None, requests)
+        if isinstance(results, Exception):
+            raise results
+        return results
 
     async def close(self) -> None:
         """Nothing to release."""
+
+    async def _extract_batches(
+        self, batches: Sequence[Sequence[ExtractionRequest]]
+    ) -> list[list[Extracted | Exception] | Exception]:
+        return await asyncio.to_thread(lambda: [self._outcome(batch) for batch in batches])
+
+    def _outcome(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception] | Exception:
+        try:
+            return self._extract_all(requests)
+        except Exception as error:  # noqa: BLE001 - raised to the caller of this batch, not to the others
+            return error
 
     def _extract_all(self, requests: Sequence[ExtractionRequest]) -> list[Extracted | Exception]:
         results: list[Extracted | Exception] = []
@@ -43,6 +67,10 @@ class OfflineExtractor:
             except StepError as error:
                 results.append(error)
         return results
+
+
+def _characters(requests: Sequence[ExtractionRequest]) -> int:
+    return sum(len(request.episode.body) for request in requests)
 
 
 def extract_one(request: ExtractionRequest, limits: Limits) -> Extracted:

@@ -27,7 +27,7 @@ from kgsvc.stores.embedded.connection import (
     unavailable,
 )
 from kgsvc.stores.embedded.wal import Wal
-from kgsvc.stores.together import Together
+from kgsvc.together import Together
 
 T = TypeVar("T")
 _JOBS_PER_COMMIT = 128

@@ -16,7 +16,7 @@ from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.guards import LOCK, Locked, check, questions_of
 from kgsvc.stores.neo4j.quotas import LOCK_COUNTERS, counter_rows
 from kgsvc.stores.neo4j.writing import DeltaWriting
-from kgsvc.stores.together import Together
+from kgsvc.together import Together
 
 _LOCK_EACH: LiteralString = for_each(whole_text(LOCK), ", ".join(Locked._fields))
 _TOGETHER = 32  # changes of one transaction

@@ -12,7 +12,7 @@ from neo4j import AsyncDriver
 from kgsvc.domain.errors import StoreRefused
 from kgsvc.stores.consistency import from_the_leader
 from kgsvc.stores.neo4j.base import Base, Row, for_each, whole_text
-from kgsvc.stores.together import Together
+from kgsvc.together import Together
 
 _TOGETHER = 32  # reads of one round trip
 _AT_ONCE = 2  # such round trips

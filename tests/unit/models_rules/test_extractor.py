@@ -46,6 +46,34 @@ async def test_the_work_is_done_in_one_thread_beside_the_loop(monkeypatch: pytes
     assert threading.get_ident() not in threads
 
 
+async def test_batches_that_come_together_share_a_thread_and_fail_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Batches of several groups: what is wrong with one is told to its caller alone."""
+    threads: list[int] = []
+    real = module.extract_one
+
+    def failing(request: ExtractionRequest, limits: Limits) -> object:
+        threads.append(threading.get_ident())
+        if "poison" in request.episode.body:
+            raise ZeroDivisionError
+        return real(request, limits)
+
+    monkeypatch.setattr(module, "extract_one", failing)
+    extractor = OfflineExtractor()
+    texts = ["I live in Rome.", "poison", "I live in Oslo."]
+    first, poisoned, last = await asyncio.gather(
+        *(extractor.extract([ExtractionRequest(message(text))]) for text in texts), return_exceptions=True
+    )
+    assert isinstance(first, list)
+    assert isinstance(first[0], Extracted)
+    assert isinstance(poisoned, ZeroDivisionError)
+    assert isinstance(last, list)
+    assert isinstance(last[0], Extracted)
+    assert len(threads) == 3
+    assert len(set(threads)) == 1
+
+
 async def test_the_loop_goes_on_while_a_large_text_is_read() -> None:
     task = asyncio.create_task(
         OfflineExtractor().extract([ExtractionRequest(message("Tom likes tea and cake. " * 20_000))])

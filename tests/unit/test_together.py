@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.stores.together import Together
+from kgsvc.together import Together
 
 
 class Held:

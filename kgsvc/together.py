@@ -1,4 +1,4 @@
-"""Calls of the store that come at the same time and share a transaction."""
+"""Calls that come at the same time and are answered together, as by one transaction of a store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _WaitingCall(Generic[T, R]):
 
 
 class Together(Generic[T, R]):
-    """While so many transactions run, the calls for the next collect; an idle store is called at once.
+    """While `at_once` runs of `work` go on, calls collect for the next; where none does, one begins at once.
 
     `work` answers each of the calls that it is given, or raises for all of them.
     """
@@ -39,13 +39,13 @@ class Together(Generic[T, R]):
         self._work = work
         self._weigh = weigh
         self._most = most
-        self._weight = weight  # of a transaction, unless a single call weighs more
+        self._weight = weight  # of one run, unless a single call weighs more
         self._at_once = at_once
         self._waiting: deque[_WaitingCall[T, R]] = deque()
         self._running: set[asyncio.Task[None]] = set()
 
     async def run(self, key: str | None, call: T) -> R | Exception:
-        """What became of the call. No transaction holds two of one key; None is no key. A caller that is
+        """What became of the call. No run holds two of one key; None is no key. A caller that is
         cancelled before its turn is passed over."""
         entry = _WaitingCall(key, call, self._weigh(call), asyncio.get_running_loop().create_future())
         self._waiting.append(entry)
@@ -89,9 +89,9 @@ class Together(Generic[T, R]):
 
 
 def _answers(work: asyncio.Future[Sequence[R | Exception]], count: int) -> Sequence[R | Exception]:
-    """One for each call, also when the transaction failed."""
+    """One for each call, also when the run failed."""
     if work.cancelled():
-        return [StoreUnavailable("the transaction was cancelled")] * count
+        return [StoreUnavailable("what the call waited for was cancelled")] * count
     error = work.exception()
     if isinstance(error, Exception):
         return [error] * count
