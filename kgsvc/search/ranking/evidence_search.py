@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsvc.search.index.fact_columns import Mask
 from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.group import SearchedGroup
 from kgsvc.search.index.topk import Key, Ranked, RankList
@@ -49,22 +50,24 @@ class Candidates:
 
     index: GroupIndex
     asked: ScopeQuery
+    seen: Mask  # of all facts; once a search, since every look goes over all of them
     lists: dict[Method, list[Ranked]]
     rows: list[int]
 
     @classmethod
     def found(cls, index: GroupIndex, asked: ScopeQuery) -> Candidates:
         """What the methods find."""
-        lists = fact_lists(index, asked)
+        seen = seen_facts(index, asked)
+        lists = fact_lists(index, asked, seen)
         rows = dict.fromkeys(row for ranked in lists.values() for _, _, row in ranked)
-        return cls(index, asked, lists, list(rows))
+        return cls(index, asked, seen, lists, list(rows))
 
     def follow(self, episodes: Sequence[str]) -> None:
         """Put the facts that episodes tell, and that fulfil the filters, beside those that were found."""
         told = dict.fromkeys(row for episode in episodes for row in self.index.episodes.rows_of(episode))
         if told:
-            seen, known = seen_facts(self.index, self.asked), set(self.rows)
-            self.rows += [row for row in told if seen[row] and row not in known]
+            known = set(self.rows)
+            self.rows += [row for row in told if self.seen[row] and row not in known]
 
     def scores(self, method: Method) -> list[float]:
         """What a method gave, best first."""
@@ -247,7 +250,7 @@ def _with_belonging(
     for look in looks:
         index, rows = look.group.facts, look.facts.rows
         hits = {rows[at - begin]: float(scores[at]) for at in best if begin <= at < begin + len(rows)}
-        least = belonging(index, seen_facts(index, look.facts.asked), hits) if hits else {}
+        least = belonging(index, look.facts.seen, hits) if hits else {}
         for place, row in enumerate(rows, begin):
             if row in least:
                 raised[place] = max(raised[place], least.pop(row))

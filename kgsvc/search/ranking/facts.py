@@ -28,7 +28,7 @@ NOWHERE = Walk({}, {})
 
 def find_facts(index: GroupIndex, asked: ScopeQuery) -> ScopeCandidates:
     """The candidates of one group."""
-    found, rows = assembled(index, asked, fact_lists(index, asked))
+    found, rows = assembled(index, asked, fact_lists(index, asked, seen_facts(index, asked)))
     keys = list(found.packed)
     found.distances.update({keys[place]: hops for place, hops in measured(index, asked, rows)})
     if asked.plan.reranker is Reranker.EPISODE_MENTIONS:
@@ -36,9 +36,8 @@ def find_facts(index: GroupIndex, asked: ScopeQuery) -> ScopeCandidates:
     return found
 
 
-def fact_lists(index: GroupIndex, asked: ScopeQuery) -> dict[Method, list[Ranked]]:
-    """What each method finds."""
-    seen = seen_facts(index, asked)
+def fact_lists(index: GroupIndex, asked: ScopeQuery, seen: Mask) -> dict[Method, list[Ranked]]:
+    """What each method finds of the facts that fulfil the filters."""
     lists: dict[Method, list[Ranked]] = {}
     if Method.BM25 in asked.plan.methods:
         lists[Method.BM25] = index.by_keyword(asked.terms, seen, asked.candidates)
