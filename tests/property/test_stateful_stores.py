@@ -15,8 +15,9 @@ from tests.support.neo4j_fixture import NEO4J_LABELS
 from tests.support.stateful import groups_of, run
 
 SEEDS = range(200)
+_QUICK = 50  # seeds that `make test` runs too
 ON_STORES = [
-    *(("embedded", seed) for seed in SEEDS),
+    *(pytest.param("embedded", seed, marks=() if seed < _QUICK else pytest.mark.slow) for seed in SEEDS),
     *((NEO4J_LABELS[seed % len(NEO4J_LABELS)], seed) for seed in SEEDS),
 ]
 RUN = os.environ.get("KGSVC_TEST_RUN") or f"stateful-{uuid.uuid4().hex[:8]}"

@@ -14,14 +14,15 @@ QUICK = (
     "integration/test_collection.py", "integration/test_rankings.py", "integration/test_truth.py",
     "integration/test_values.py", "integration/cli/test_own_processes.py::test_the_demo",
 )  # fmt: skip
-LONG = (  # start and kill processes, fill large groups
+LONG = (  # start and kill processes, fill large groups, build clients
     "acceptance/test_clear_all.py", "acceptance/test_cold_searches.py",
     "acceptance/test_cross_encoder.py", "acceptance/test_damaged_answers.py", "acceptance/test_erasure.py",
     "acceptance/test_grpcurl.py", "acceptance/test_locomo.py", "acceptance/test_mixed_embeddings.py",
     "acceptance/test_modes.py",
     "acceptance/test_ontologies.py", "acceptance/test_page_citations.py", "acceptance/test_quotas.py",
-    "acceptance/test_tenants.py", "clients/test_agents.py", "clients/test_go.py", "clients/test_java.py",
-    "clients/test_package.py", "integration/embedded/test_processes.py",
+    "acceptance/test_parking.py", "acceptance/test_tenants.py", "clients/test_agents.py",
+    "clients/test_consistency.py", "clients/test_go.py", "clients/test_java.py", "clients/test_package.py",
+    "clients/test_typescript.py", "integration/embedded/test_processes.py",
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, Embedder, Stopped, fact
 from tests.unit.search.test_following import GROUPS, NODES, QUERIES, SETTINGS, World
 
+SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 20))]
 RECIPES_TRIED = (Recipe.COMBINED_HYBRID_SEARCH_RRF, Recipe.DEFAULT, Recipe.EDGE_HYBRID_SEARCH_NODE_DISTANCE)
 
 
@@ -72,7 +73,7 @@ async def asked(engine: Engine, query: str, center: str | None = None) -> list[o
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_what_files_hold_answers_as_what_the_store_holds(seed: int, files: ArrayFiles) -> None:
     """A service that is stopped again and again, also while it writes, beside changes of every kind."""
     world = World(seed)
