@@ -13,7 +13,7 @@ from kgsvc.models.rules.patterns import alternatives
 from kgsvc.models.rules.relations import RelationClaim, RelationRule, rules_for, screaming
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, several, shaped, type_of_kin
-from kgsvc.models.rules.tenses import Tense, begins, begun, ended, tense_of, told_at
+from kgsvc.models.rules.tenses import Tense, begins, begun, ended, gone, nearer, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
 
@@ -310,7 +310,7 @@ class Claims:
         value, behind = match["value"].split(" ")[-1], match.string[match.end() :].strip()
         alone = is_mark(value, "N") and behind[:1] in ("", ".", ",", "!", ";")
         named = self.line.name(value) if alone else None
-        when = None if is_mark(value, "T") else begins(times, self.scene.reference_ms, ahead=False)
+        when = None if is_mark(value, "T") else begins(times, self.scene.reference_ms, gone)
         valid_ms = self.scene.reference_ms if when is None else when
         attribute = match["attribute"].replace("favourite", "favorite").replace("colour", "color")
         relation = screaming(f"HAS_{_SAME.get(attribute, attribute)}")
@@ -337,12 +337,12 @@ class Claims:
             return
         when_told = [each for each in times if each is not time]
         moved = en.FORMS.get((groups.get("moved") or "is").split(" ")[0])
-        ahead = not groups.get("past") and (moved is None or not moved.past)
+        before = groups.get("past") or (moved is not None and moved.past)
         now = self.scene.reference_ms
         if tense.name == "past" and claim.relation != "VALUE":
             yield Drafted(relation, FactKind.EVENT, who, target, valid_ms=told_at(when_told, now))
             return
-        when = begins(when_told, now, ahead)
+        when = begins(when_told, now, gone if before else nearer)
         yield Drafted(relation, claim.kind, who, target, valid_ms=now if when is None else when)
 
     def _is_value(self, match: re.Match[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import Polarity
@@ -15,6 +15,8 @@ _BY_BIRTH = "son daughter child kid father mother parent brother sister sibling 
 # What stays true when it is told in the past tense.
 _LASTING = frozenset(("BORN_IN", *(f"HAS_{kin.upper()}" for kin in _BY_BIRTH.split())))
 
+Reading = Callable[[Time, int], int | None]  # of a time that may have no year, and now
+
 
 @dataclass(frozen=True, slots=True)
 class Tense:
@@ -24,10 +26,11 @@ class Tense:
     negated: bool
     over: bool
 
-    @property
-    def ahead(self) -> bool:
-        """Whether a date without a year may be one to come."""
-        return self.name in ("future", "ongoing", "present")
+    def reading(self, lasts: bool) -> Reading:
+        """How a date without a year is read; `lasts`: of what lasts ("I'm working"), not of a change."""
+        if self.name == "future" or (self.name == "ongoing" and not lasts):
+            return coming
+        return nearer if self.name in ("ongoing", "present") else gone
 
 
 def tense_of(match: re.Match[str]) -> Tense:
@@ -51,16 +54,18 @@ def tense_of(match: re.Match[str]) -> Tense:
     return Tense(name, negated, "no longer" in around or "used to" in around)
 
 
-def begins(times: Sequence[Time], now: int, ahead: bool) -> int | None:
-    """From when: a since or for, else an at, read as to come where the tense allows that."""
+def begins(times: Sequence[Time], now: int, reading: Reading) -> int | None:
+    """From when: a since or for, else an at; dates without a year as they are read in this tense."""
     for roles in (("since", "range", "for"), ("at",)):
         for time in times:
-            if time.role not in roles or time.begin_ms is None:
-                continue
-            if ahead and time.role in ("since", "at") and time.ahead_ms is not None:
-                return nearer(time, now)
-            return time.begin_ms
+            if time.role in roles and time.begin_ms is not None:
+                return reading(time, now) if time.role in ("since", "at") else time.begin_ms
     return None
+
+
+def gone(time: Time, _now: int) -> int | None:
+    """A date without a year in a past tense: the last one."""
+    return time.begin_ms
 
 
 def nearer(time: Time, now: int) -> int | None:
@@ -68,6 +73,14 @@ def nearer(time: Time, now: int) -> int | None:
     if time.begin_ms is None or time.ahead_ms is None or time.begin_ms == time.ahead_ms:
         return time.begin_ms
     return time.ahead_ms if time.ahead_ms - now <= now - time.begin_ms else time.begin_ms
+
+
+def coming(time: Time, now: int) -> int | None:
+    """A date without a year of what is to come: the next one, or the month that is not over."""
+    if time.begin_ms is None or time.ahead_ms is None:
+        return time.begin_ms
+    over = time.finish_ms is not None and time.finish_ms <= now
+    return time.ahead_ms if over else time.begin_ms
 
 
 def told_at(times: Sequence[Time], now: int) -> int | None:
@@ -92,14 +105,15 @@ def ends(times: Sequence[Time], tense: str) -> int | None:
 def ended(draft: Drafted, tense: Tense, times: Sequence[Time], now: int) -> Drafted | None:
     """The end of a statement, at the time that is told."""
     dated = [time for time in times if time.role in ("at", "since")]
-    when = begins([time for time in dated if time.role == "at"] or dated, now, tense.ahead)
+    dated = [time for time in dated if time.role == "at"] or dated
+    when = begins(dated, now, tense.reading(lasts=False))
     unsure = tense.negated or tense.over or (when is None and tense.name in ("future", "ongoing"))
     return None if unsure else draft._replace(polarity=Polarity.ENDS, valid_ms=when)
 
 
 def begun(draft: Drafted, tense: Tense, times: Sequence[Time], now: int, lasts: bool) -> Drafted | None:
     """A statement from when it holds; `lasts`: it tells of something that lasts, not of its beginning."""
-    when = begins(times, now, tense.ahead)
+    when = begins(times, now, tense.reading(lasts))
     if when is None and (tense.name == "future" or (tense.name == "ongoing" and not lasts)):
         return None
     if tense.name == "past" and lasts and draft.relation not in _LASTING:
