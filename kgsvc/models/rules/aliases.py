@@ -12,8 +12,9 @@ from kgsvc.models.rules.scene import NodeDraft, Scene
 _AFTER = r"(?=[,.:!?;)]|\Z|\n| (?:for short|here|btw|and|at|is|was)\b)"
 _ALIAS = rf"[\"'“‘]?(?P<alias>[A-Z][\w&’'-]{{1,20}}?)[\"'”’]?{_AFTER}"
 _SIGNS = re.compile(r"[Cc]alls? me|I['’ ]|」|\(|known as|a\.?k\.?a|nicknamed|calls? [A-Z\"“]")
+_NEVER = r"(?<!n['’]t )(?<!\bnot )(?<!ever )"  # "don't call me Liz"
 _OWN = re.compile(
-    rf"\b(?:[Cc]alls? me|I go by|I['’]m known as) {_ALIAS}"
+    rf"\b(?:{_NEVER}[Cc]alls? me|I go by|I['’]m known as) {_ALIAS}"
     r"|「(?P<named>[^「」]{1,12}?)(?:さん|くん|ちゃん)?」(?:で通って|と呼ばれて|と呼んで)"
 )
 _WORD = r"[A-Z][\w'’&-]{0,30}"

@@ -135,6 +135,8 @@ LIVES_IN functional s>o end Person>Location & LIVES_IN functional s>p begin Pers
     (=move relocate): START VERB TWO
 USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event
     (=switch migrate): START VERB TWO
+USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event
+    (=replace): (?P<s>I|we) VERB(?:our |my |the )?(?P<o>N\d+) with (?:the |an? )?(?P<p>N\d+)
 LOCATED_IN functional s>o end !Person>Location & LOCATED_IN functional s>p begin !Person>Location
     (=move relocate): SUBJECT VERB(?:its|their|our|the) (?:headquarters|head office|office|offices) TWO
 LOCATED_IN functional s>o begin !Person>Location
@@ -171,6 +173,7 @@ ROLE functional s>o (of at for on with in):
     SUBJECT AUX BE NOT (?P<article>the |our |a |an )?ROLE (?P<prep>of|at|for|on|with|in) OBJECT
 ROLE functional s>o (of at for on):
     (?P<article>the |our )ROLE (?P<prep>of|at|for|on) (?:the )?(?P<o>N\d+) AUX BE NOT (?P<s>N\d+)
+HAS state s>o (are): (?P<s>my|our) (?:[a-z]+ ){0,2}?(?P<role>KIN) (?P<verb>are) OBJECT(?:BREAK)
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)
 HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) 's name AUX BE NOT (?P<o>N\d+)

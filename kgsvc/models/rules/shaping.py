@@ -70,6 +70,8 @@ def shaped(
     if claim.relation == "LIVES_IN" and groups.get("s") == "we" and target.type == "Entity":
         return None  # "we moved to Trello"
     for draft, kinds in zip((source, target), claim.types, strict=True):
+        if kinds == "Person" and _may_be_person(draft):
+            draft.type = kinds
         draft.specify(kinds if kinds.isalpha() else "")
     if claim.kind is FactKind.FUNCTIONAL and (several(groups) or _ALSO.search(words)):
         claim = replace(claim, kind=FactKind.STATE)
@@ -123,11 +125,18 @@ def several(groups: Mapping[str, str | None]) -> str:
     return more if " and " in more else ""
 
 
+def _may_be_person(draft: NodeDraft) -> bool:
+    """Of a place whether people are called so, too: Sofia, Charlotte."""
+    return draft.type == "Location" and draft.name.lower() in en.GIVEN_NAMES
+
+
 def is_of(draft: NodeDraft, kinds: str) -> bool:
     """Whether it is of one of these kinds, or after "!" of none. What is of no known kind may be of any but
     after "="; a place or person only if it is written like one."""
     if kinds[:1] in ("!", "="):
         return (draft.type in kinds[1:].split("/")) is (kinds[0] == "=")
+    if kinds == "Person" and _may_be_person(draft):
+        return True
     if draft.type == "Entity" and kinds == "Location":
         return all(word[1:].islower() for word in re.split("[ -]", draft.name))
     if draft.type == "Entity" and kinds == "Person":
