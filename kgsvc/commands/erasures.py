@@ -120,7 +120,7 @@ class Erasures:
         """Carry out everything that the ledger and the store have, at once, for whoever has the store to
         itself; the parts that the ledger alone had. Raises StoreUnavailable, and what an erasure raises."""
         repeated, store = await self.repeat(), self._core.store
-        while waiting := await store.open_erasures(_AT_ONCE):
+        while waiting := await store.erasures(_AT_ONCE):
             for part in waiting:
                 if part.removed is None:
                     await self._carry_on(part)
@@ -137,21 +137,23 @@ class Erasures:
                 missing.append(part)
         return missing
 
-    async def notice(self) -> None:
-        """Drop what was erased before this: what comes then is not taken for it. Raises StoreUnavailable."""
+    async def notice(self) -> list[Erasure]:
+        """Drop what was erased before this: what comes then is not taken for it. Erasures that are open, and
+        recent ones. Raises StoreUnavailable."""
         async with self._noticing:
             since_ms = self._core.clock.now_ms() - _RECENT_MS
-            parts = await self._core.store.erasures_since(since_ms)
-            recent = {(part.erasure_id, part.group_id) for part in parts}
+            parts = await self._core.store.erasures(_AT_ONCE, since_ms)
+            removed = [part for part in parts if part.removed is not None and part.asked_ms >= since_ms]
+            recent = {(part.erasure_id, part.group_id) for part in removed}
             if fresh := recent - self._known:
                 await self._forget({group_id for _id, group_id in fresh})
             self._known = recent
+            return parts
 
     async def step(self) -> None:
         """Look once. Raises StoreUnavailable."""
-        await self.notice()
-        store, now_ms = self._core.store, self._core.clock.now_ms()
-        waiting = await store.open_erasures(_AT_ONCE)
+        waiting = [part for part in await self.notice() if part.completed_ms is None]
+        now_ms = self._core.clock.now_ms()
         for part in waiting:
             if part.removed is None and part.asked_ms < now_ms - _ABANDONED_MS:
                 await self._carry_on(part)

@@ -73,7 +73,7 @@ class RetentionJob:
 
     async def _busy(self) -> set[str]:
         """Groups of which a part is under way, or was when a process died; that is carried on."""
-        parts = await self._core.store.open_erasures(_PARTS)
+        parts = await self._core.store.erasures(_PARTS)
         return {
             each.group_id for each in parts if each.kind is ErasureKind.RETENTION and each.removed is None
         }

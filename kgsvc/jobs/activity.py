@@ -12,6 +12,9 @@ from kgsvc.jobs.modes import ModeWatch
 from kgsvc.stores.intake_protocol import Activity, IntakeStore
 
 log = logging.getLogger(__name__)
+_PAUSES = 5  # at most, between two polls
+_REST = 10  # times as long as a poll took does the next one wait besides
+_LONGEST_S = 0.25
 
 
 class Signal:
@@ -71,9 +74,21 @@ class ActivityWatch:
     async def run(self) -> None:
         """Poll until cancelled."""
         last: Activity | None = None
+        loop = asyncio.get_running_loop()
         while True:
+            began = loop.time()
             last = await self._look(last)
+            # A store that takes long to answer has enough to do.
+            await asyncio.sleep(min(_REST * (loop.time() - began), _LONGEST_S))
+            await self._pause()
+
+    async def _pause(self) -> None:
+        """Longer where something keeps happening: whoever waits looks at the store anyway."""
+        for _ in range(_PAUSES):
+            seen = self.changes.version
             await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
+            if self.changes.version == seen:
+                return
 
     async def _look(self, last: Activity | None) -> Activity:
         taken = self._modes.taken

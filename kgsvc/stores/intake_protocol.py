@@ -165,11 +165,9 @@ class ErasureStore(Protocol):
     async def erasure(self, erasure_id: str) -> list[Erasure]:
         """Its parts by group_id; none if it is not known."""
 
-    async def open_erasures(self, limit: int) -> list[Erasure]:
-        """Parts that are not completed, the oldest first."""
-
-    async def erasures_since(self, asked_ms: int) -> list[Erasure]:
-        """Parts that were asked for at this time or later and whose rows are removed."""
+    async def erasures(self, open_limit: int, since_ms: int | None = None) -> list[Erasure]:
+        """The oldest parts that are not completed, so many of them; and all parts that were asked for at
+        `since_ms` or later and whose rows are removed. By the time at which they were asked for."""
 
     async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
         """Facts that had ceased to hold, or were replaced or withdrawn, before this time: whichever was

@@ -242,22 +242,31 @@ async def _one(g: Scratch, erasure: Erasure) -> Erasure:
     return part
 
 
+async def _found(g: Scratch, open_limit: int, since_ms: int | None = None) -> list[str]:
+    """Erasures of the group of this test among those that are open or were asked for since then."""
+    return [e.erasure_id for e in await g.store.erasures(open_limit, since_ms) if e.group_id == g.id]
+
+
 async def test_an_erasure_is_open_until_it_is_completed(g: Scratch) -> None:
     """It is found by its id and among the open ones; written down again it stays as it is."""
     name = await _free(g, "open")
     erasure, other = _asked(g, name), _asked(g.sibling(2), name)
     await g.store.begin_erasures([erasure, other])
     assert [part.group_id for part in await g.store.erasure(erasure.erasure_id)] == [g.id]
-    waiting = [part for part in await g.store.open_erasures(MANY) if part.group_id == g.id]
+    waiting = [part for part in await g.store.erasures(MANY) if part.group_id == g.id]
     assert erasure.erasure_id in {part.erasure_id for part in waiting}
     await g.store.removed(erasure.erasure_id, g.id, {"episodes": 2})
     await g.store.removed(erasure.erasure_id, g.id, {"episodes": 9})
     await g.store.begin_erasures([erasure])
     assert (await _one(g, erasure)).removed == {"episodes": 2}
-    assert erasure.erasure_id in {part.erasure_id for part in await g.store.erasures_since(NOW)}
+    assert await _found(g, 0, NOW) == [erasure.erasure_id]
+    assert await _found(g, 0, NOW + 1) == []
+    assert await _found(g, MANY, NOW) == [erasure.erasure_id]
     assert await g.store.free_erased(NOW + 5) > 0
     done = await _one(g, erasure)
     assert (done.completed_ms, done.uuid) == (NOW + 5, "")
+    assert await _found(g, MANY) == []
+    assert await _found(g, 0, NOW) == [erasure.erasure_id]
     await g.store.free_erased(NOW + 9)
     assert (await _one(g, erasure)).completed_ms == NOW + 5
     assert await g.store.erasure(f"{g.id}/unknown") == []

@@ -35,7 +35,7 @@ async def begun(spec: StoreSpec, group: str) -> str:
     """The id of the group's erasure, as soon as it is written down and while it is under way."""
     async with opened(spec) as store, asyncio.timeout(ERASED_S):
         while True:
-            for part in await store.open_erasures(100):
+            for part in await store.erasures(100):
                 if part.group_id == group:
                     return part.erasure_id
             await asyncio.sleep(0.001)

@@ -187,7 +187,7 @@ async def rows(spec: StoreSpec) -> list[Any]:
         return [
             [await store.list_items(group, (), 100_000, None) for group in groups],
             [await store.ontology(group) for group in groups],
-            await store.erasures_since(0),
+            await store.erasures(0, 0),
             [await store.slots(group, [each.slot for each in told]) for group, told in facts.items()],
             await store.documents("papers", 100, ""),
             await store.keyed(1),

@@ -29,12 +29,17 @@ class ModelErasures:
     async def erasure(self, erasure_id: str) -> list[Erasure]:
         return [part for key, part in sorted(self._erasures.items()) if key[0] == erasure_id]
 
-    async def open_erasures(self, limit: int) -> list[Erasure]:
-        waiting = [part for part in self._erasures.values() if part.completed_ms is None]
-        return sorted(waiting, key=lambda part: part.asked_ms)[:limit]
-
-    async def erasures_since(self, asked_ms: int) -> list[Erasure]:
-        return [p for p in self._erasures.values() if p.asked_ms >= asked_ms and p.removed is not None]
+    async def erasures(self, open_limit: int, since_ms: int | None = None) -> list[Erasure]:
+        parts = sorted(
+            self._erasures.values(), key=lambda part: (part.asked_ms, part.erasure_id, part.group_id)
+        )
+        waiting = [part for part in parts if part.completed_ms is None][:open_limit]
+        return [
+            part
+            for part in parts
+            if part in waiting
+            or (since_ms is not None and part.asked_ms >= since_ms and part.removed is not None)
+        ]
 
     async def removed(self, erasure_id: str, group_id: str, counts: Mapping[str, int]) -> None:
         self.note_erased(group_id, Erased(erasure_id, counts))

@@ -36,7 +36,7 @@ class Uploads:
         self,
         folder: Path,
         most_bytes: int = Limits().import_bytes,
-        settled: Callable[[], Awaitable[None]] = _nothing,
+        settled: Callable[[], Awaitable[object]] = _nothing,
     ) -> None:
         """`folder`: made when it is needed. `most_bytes`: of all files together. `settled`: awaited before a
         file is opened, drops what was erased until then; a later `drop` would take the file for a part of

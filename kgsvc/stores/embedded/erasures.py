@@ -39,14 +39,13 @@ def _read(db: apsw.Connection, erasure_id: str) -> list[Erasure]:
     return [erasure_of(row) for row in all_rows(db, sql, (erasure_id,))]
 
 
-def _open(db: apsw.Connection, limit: int) -> list[Erasure]:
-    sql = _PARTS + "WHERE completed_ms IS NULL ORDER BY asked_ms LIMIT ?"
-    return [erasure_of(row) for row in all_rows(db, sql, (limit,))]
-
-
-def _since(db: apsw.Connection, asked_ms: int) -> list[Erasure]:
-    sql = _PARTS + "WHERE asked_ms >= ? AND removed IS NOT NULL"
-    return [erasure_of(row) for row in all_rows(db, sql, (asked_ms,))]
+def _erasures(db: apsw.Connection, open_limit: int, since_ms: int | None = None) -> list[Erasure]:
+    sql = f"""
+        SELECT * FROM ({_PARTS} WHERE completed_ms IS NULL ORDER BY asked_ms LIMIT ?)
+        UNION {_PARTS} WHERE asked_ms >= ? AND removed IS NOT NULL
+        ORDER BY asked_ms, erasure_id, group_id
+        """
+    return [erasure_of(row) for row in all_rows(db, sql, (open_limit, since_ms))]
 
 
 def _ended_facts(db: apsw.Connection, group_id: str, before_ms: int, limit: int) -> list[str]:
@@ -118,7 +117,6 @@ class EmbeddedErasures(EmbeddedBase):
 
     begin_erasures = writing(_begin)
     erasure = reading(_read)
-    open_erasures = reading(_open)
-    erasures_since = reading(_since)
+    erasures = reading(_erasures)
     ended_facts = reading(_ended_facts)
     removed = writing(_removed)

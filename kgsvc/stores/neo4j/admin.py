@@ -280,7 +280,7 @@ class Admin(Neo4jErasures):
             await self._purge(group_id, epoch, now_ms)
 
     async def free_erased(self, now_ms: int) -> int:
-        parts = [part for part in await self.open_erasures(_PARTS) if part.removed is not None]
+        parts = [part for part in await self.erasures(_PARTS) if part.removed is not None]
         if parts:
             await self._purge_interrupted()
             await self.note_completed(parts, now_ms)

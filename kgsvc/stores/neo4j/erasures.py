@@ -24,11 +24,16 @@ _READ: LiteralString = (
     + _PART
     + " ORDER BY x.group_id"
 )
-_OPEN: LiteralString = (
-    "MATCH (x:KgErasure) WHERE x.open = true RETURN " + _PART + " ORDER BY x.asked_ms LIMIT $p.limit"
-)
-_SINCE: LiteralString = (
-    "MATCH (x:KgErasure) WHERE x.asked_ms >= $p.asked_ms AND x.removed IS NOT NULL RETURN " + _PART
+_ERASURES: LiteralString = (
+    """
+    CALL () {
+        MATCH (x:KgErasure) WHERE x.open = true RETURN x ORDER BY x.asked_ms LIMIT $p.open_limit
+        UNION
+        MATCH (x:KgErasure) WHERE x.asked_ms >= $p.since_ms AND x.removed IS NOT NULL RETURN x
+    }
+    RETURN """
+    + _PART
+    + " ORDER BY x.asked_ms, x.erasure_id, x.group_id"
 )
 _INVALID_FACTS: LiteralString = """
     <GROUP>
@@ -90,11 +95,9 @@ class Neo4jErasures(Base):
     async def erasure(self, erasure_id: str) -> list[Erasure]:
         return [erasure_of(row) for row in await self._run(_READ, erasure_id=erasure_id)]
 
-    async def open_erasures(self, limit: int) -> list[Erasure]:
-        return [erasure_of(row) for row in await self._run(_OPEN, limit=limit)]
-
-    async def erasures_since(self, asked_ms: int) -> list[Erasure]:
-        return [erasure_of(row) for row in await self._run(_SINCE, asked_ms=asked_ms)]
+    async def erasures(self, open_limit: int, since_ms: int | None = None) -> list[Erasure]:
+        rows = await self._run(_ERASURES, open_limit=open_limit, since_ms=since_ms)
+        return [erasure_of(row) for row in rows]
 
     async def ended_facts(self, group_id: str, before_ms: int, limit: int) -> list[str]:
         asked = {"group_id": group_id, "before_ms": before_ms, "limit": limit}

@@ -101,7 +101,7 @@ async def test_nothing_is_erased_that_the_ledger_does_not_take(tmp_path: Path) -
     core = replace(core_of(store), ledger=Ledger(tmp_path / "missing" / "ledger"))
     with pytest.raises(StoreUnavailable):
         await delete_group(core, "g")
-    assert await store.open_erasures(9) == []
+    assert await store.erasures(9) == []
     assert await cascade_episode(core, "unknown", "g") is None
 
 
@@ -115,5 +115,5 @@ async def test_the_ledger_repeats_what_a_store_does_not_know(tmp_path: Path) -> 
     core = replace(core_of(restored), ledger=ledger)
     await Erasures(core).repeat()
     await Erasures(core).repeat()
-    repeated = {(part.group_id, part.kind) for part in await restored.open_erasures(9)}
+    repeated = {(part.group_id, part.kind) for part in await restored.erasures(9)}
     assert repeated == {("g", ErasureKind.GROUP), ("h", ErasureKind.GROUP)}

@@ -44,3 +44,25 @@ async def test_what_happens_here_wakes_all_and_is_told() -> None:
     watch.tell = lambda: told.append("told")
     watch.poke()
     assert (watch.work.version, watch.changes.version, told) == (1, 1, ["told"])
+
+
+@pytest.mark.parametrize(("happens", "pauses"), [(False, 1), (True, 5)], ids=["nothing", "something"])
+async def test_polls_are_rarer_while_something_keeps_happening(
+    happens: bool, pauses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Counting(Activity(0, 0), Activity(0, 0))
+    watch = ActivityWatch(cast(IntakeStore, store), 0.1, random.Random(1))
+    slept: list[float] = []
+    pause = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if happens:
+            watch.heard()
+        await pause(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    polling = asyncio.create_task(watch.run())
+    await store.over.wait()
+    polling.cancel()
+    assert len([seconds for seconds in slept if seconds >= 0.05]) == pauses
