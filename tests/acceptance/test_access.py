@@ -35,7 +35,10 @@ IDLE = {"server__role": "api", "access__health": "authenticated", "access__refle
 JAN = 1_704_067_200_000
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session", params=["token", "certificate", "jwt"])
+KINDS = ["token", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("certificate", "jwt"))]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session", params=KINDS)
 async def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Guarded]:

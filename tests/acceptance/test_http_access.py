@@ -52,7 +52,14 @@ async def outcome(http: httpx.AsyncClient, name: str, body: bytes, token: str | 
     return found
 
 
-@pytest.mark.parametrize("kind", [None, "kgsvc_0123_wrong", "forged", "expired"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        None,
+        "kgsvc_0123_wrong",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("forged", "expired")),
+    ],
+)
 @pytest.mark.parametrize("name", METHODS)
 async def test_without_a_valid_token_nothing_is_done(
     name: str, kind: str | None, server: Guarded, http: httpx.AsyncClient

@@ -256,7 +256,10 @@ def test_what_a_read_answered_is_what_is_known_as_of_its_time(seed: int, commits
         same(world.found(0, replace(later, true_at_ms=read.past_ms)), read.past)
 
 
-@pytest.mark.parametrize("seed", range(8))
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_split_that_is_undone_at_once_leaves_no_trace(seed: int) -> None:
     world = World(Random(seed))
     splits = 0

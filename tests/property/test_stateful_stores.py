@@ -15,7 +15,7 @@ from tests.support.neo4j_fixture import NEO4J_LABELS
 from tests.support.stateful import groups_of, run
 
 SEEDS = range(200)
-_QUICK = 50  # seeds that `make test` runs too
+_QUICK = 30  # seeds that `make test` runs too
 ON_STORES = [
     *(pytest.param("embedded", seed, marks=() if seed < _QUICK else pytest.mark.slow) for seed in SEEDS),
     *((NEO4J_LABELS[seed % len(NEO4J_LABELS)], seed) for seed in SEEDS),

@@ -193,6 +193,7 @@ def test_an_overlap_as_large_as_the_window_is_refused() -> None:
         Chunking(0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundaries", ["near", "exact"])
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_text_takes_long(kind: str, boundaries: str) -> None:

@@ -59,6 +59,7 @@ async def all_fail_alone(files: Sequence[Hostile]) -> None:
     assert largest - own < 64 * MIB
 
 
+@pytest.mark.slow
 async def test_each_kind_of_bad_file_fails_alone() -> None:
     await all_fail_alone(list(hostile.each_kind(seed=1)))
 
@@ -84,7 +85,7 @@ async def test_a_file_that_takes_too_long_is_given_up_in_time() -> None:
     assert time.monotonic() - begin < 5
 
 
-@pytest.mark.parametrize("number", [0, 2])
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.slow), 2])
 async def test_a_file_that_takes_too_much_memory_gets_none(number: int) -> None:
     name, make, _ = hostile.GREEDY[number]
     answer = await outcome(Reader(LIMITS), name, make(random.Random(1)))

@@ -39,6 +39,7 @@ def test_one_full_line_is_enough_where_the_next_begins_in_the_midst_of_a_sentenc
     assert unwrapped(text).startswith(text.replace("If\n", "If "))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("line", ["a\n", "of\n", "> \n", "``` \n", " " * 50 + "a\n", "a:\n", "\n"])
 def test_no_text_takes_long(line: str) -> None:

@@ -11,6 +11,7 @@ from scripts.build_wheel import REPOSITORY, build
 EPOCH = "1700000000"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_two_builds_of_the_wheel_are_equal(tmp_path: Path) -> None:
     mask = os.umask(0o022)

@@ -24,7 +24,7 @@ from tests.support.model_store import ModelStore
 from tests.unit.search.feed import NOW, Embedder, Stopped, fact
 from tests.unit.search.test_following import GROUPS, NODES, QUERIES, SETTINGS, World
 
-SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 20))]
+SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
 RECIPES_TRIED = (Recipe.COMBINED_HYBRID_SEARCH_RRF, Recipe.DEFAULT, Recipe.EDGE_HYBRID_SEARCH_NODE_DISTANCE)
 
 
