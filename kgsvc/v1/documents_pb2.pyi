@@ -118,7 +118,7 @@ class DocumentItem(_message.Message):
     text: _builtins.str
     """Plain text or Markdown."""
     data: _builtins.bytes
-    """A file of a format that is read: plain text, Markdown, HTML, PDF, DOCX."""
+    """A file of a format that is read: plain text, Markdown, HTML, PDF, DOCX, mail."""
     media_type: _builtins.str
     """The format of `data`, such as "application/pdf". Absent: the end of `path` tells it."""
     @_builtins.property

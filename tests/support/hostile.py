@@ -111,6 +111,11 @@ def _flate_bomb(mebibytes: int) -> bytes:
     return pdf_of([[Row("x")]], extra=[stream]).replace(b"/Contents 6 0 R", b"/Contents 4 0 R")
 
 
+def _deep_mail(depth: int) -> bytes:
+    parts = (f'Content-Type: multipart/mixed; boundary="{number}"\n\n--{number}\n' for number in range(depth))
+    return b"From: Ann Holm <ann@example.org>\n" + "".join(parts).encode()
+
+
 DAMAGED = r"is damaged|is cut off"
 Make = Callable[[random.Random], bytes]
 KINDS: tuple[tuple[str, Make, str], ...] = (
@@ -135,6 +140,9 @@ KINDS: tuple[tuple[str, Make, str], ...] = (
         lambda rng: _noise(rng, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
         r"is called DOCX and holds an old",
     ),
+    ("rubbish.eml", lambda rng: _noise(rng, b"\n"), r"is no mail"),
+    ("deep.eml", lambda rng: _deep_mail(rng.randrange(30, 99)), r"has more than 20 parts within parts"),
+    ("abyss.eml", lambda rng: _deep_mail(rng.randrange(5_000, 9_000)), r"has more than 20 parts|is damaged"),
     ("laughs.docx", lambda rng: with_part(a_docx(), _DOCUMENT, _laughs()), r"declares entities|is damaged"),
     (
         "outside.docx",

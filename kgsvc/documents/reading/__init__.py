@@ -1,1 +1,1 @@
-"""Files as text: plain text, Markdown, HTML, PDF and DOCX become Markdown, with their pages and title."""
+"""Files as text: plain text, Markdown, HTML, PDF, DOCX and mail become Markdown, with pages and title."""

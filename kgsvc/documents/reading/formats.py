@@ -30,7 +30,7 @@ class ReadingLimits:
     """How much reading one file may take; a file that needs more is refused, and nothing else suffers."""
 
     file_bytes: int = 64 * MIB
-    text_chars: int = 16 * MIB  # of the text that comes out of an HTML, PDF or DOCX file
+    text_chars: int = 16 * MIB  # of the text that comes out of a mail, an HTML, a PDF or a DOCX file
     pages: int = 5_000
     deadline_s: int = 60  # of computing, and by the clock
     memory_bytes: Annotated[int, Range(128 * MIB)] = 512 * MIB  # of the process that reads
@@ -58,6 +58,7 @@ class Format(StrEnum):
     HTML = "HTML"
     PDF = "PDF"
     DOCX = "DOCX"
+    MAIL = "mail"
 
 
 SUFFIXES = {
@@ -70,6 +71,7 @@ SUFFIXES = {
     ".xhtml": Format.HTML,
     ".pdf": Format.PDF,
     ".docx": Format.DOCX,
+    ".eml": Format.MAIL,
 }
 _MEDIA_TYPES = {
     "text/plain": Format.TEXT,
@@ -78,6 +80,7 @@ _MEDIA_TYPES = {
     "application/xhtml+xml": Format.HTML,
     "application/pdf": Format.PDF,
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": Format.DOCX,
+    "message/rfc822": Format.MAIL,
 }
 _SIGNATURES = (  # first bytes of what is often named wrongly; others may be any text
     (b"PK\x03\x04", Format.DOCX),  # an archive, at least: reading it shows what is in it

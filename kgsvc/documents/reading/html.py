@@ -37,15 +37,20 @@ def read_html(data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
     named = next(filter(None, declared.groups())).decode() if declared else ""
     if named.lower().startswith("utf-16"):
         named = ""  # it was read as bytes of ASCII just now, so it is not
-    tree = LexborHTMLParser(decoded(data, charset or named))
+    page = seen(decoded(data, charset or named), limits)
+    if not page.text:
+        raise UnreadFile("holds no text that a reader would see")
+    return page
+
+
+def seen(source: str, limits: ReadingLimits) -> DocumentText:
+    """What a reader sees of a page with this source, and its title. Raises UnreadFile: too much."""
+    tree = LexborHTMLParser(source)
     page = _Page(limits.text_chars)
     if tree.root is not None:
         page.read(tree.root)
-    text = page.out.text()
-    if not text:
-        raise UnreadFile("holds no text that a reader would see")
     title = tree.css_first("head > title")
-    return DocumentText(text, title=" ".join(title.text().split()) or None if title else None)
+    return DocumentText(page.out.text(), title=" ".join(title.text().split()) or None if title else None)
 
 
 class _Page:

@@ -1,5 +1,5 @@
-"""Reads files. Text and Markdown are only decoded. What libraries in C read, they read in a process of its
-own: a hostile file fails alone.
+"""Reads files. Text and Markdown are only decoded. All others are read in a process of their own: a hostile
+file fails alone.
 
 Such a process runs this module as a program, with a JSON object as its only argument: format, charset and
 limits. The file's bytes are its standard input. Its standard output is a line of JSON, {"pages", "title"}
@@ -78,7 +78,7 @@ class Reader:
         kind, charset = format_of(name, media_type, beginning), charset_of(media_type)
         if kind in _PLAIN:
             return await offload(size / REQUEST_BYTES, _plain, data, charset, kind)
-        if find_spec(_LIBRARIES[kind]) is None:
+        if kind in _LIBRARIES and find_spec(_LIBRARIES[kind]) is None:
             raise UnreadFile(
                 f"{kind} is read with an extra that is not installed: pip install 'kgsvc[documents]'"
             )
@@ -172,12 +172,16 @@ def _only_heading(text: str) -> str | None:
     return found
 
 
-def _read_by_library(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
+def _read_confined(kind: Format, data: bytes, charset: str, limits: ReadingLimits) -> DocumentText:
     """The text of `data`. Raises Refused, and whatever the libraries raise."""
     if kind is Format.HTML:
         from kgsvc.documents.reading.html import read_html
 
         return read_html(data, charset, limits)
+    if kind is Format.MAIL:
+        from kgsvc.documents.reading.mail import read_mail
+
+        return read_mail(data, limits)
     if kind is Format.PDF:
         from kgsvc.documents.reading.pdf import read_pdf
 
@@ -194,7 +198,7 @@ def main() -> None:
     logging.disable()
     confined.confine(limits.memory_bytes, limits.deadline_s)
     try:
-        found = _read_by_library(Format(asked["format"]), sys.stdin.buffer.read(), asked["charset"], limits)
+        found = _read_confined(Format(asked["format"]), sys.stdin.buffer.read(), asked["charset"], limits)
     except UnreadFile as error:
         sys.stdout.write(json.dumps({"refused": str(error)}))
         return

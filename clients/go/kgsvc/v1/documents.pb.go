@@ -308,7 +308,7 @@ type DocumentItem_Text struct {
 }
 
 type DocumentItem_Data struct {
-	// A file of a format that is read: plain text, Markdown, HTML, PDF, DOCX.
+	// A file of a format that is read: plain text, Markdown, HTML, PDF, DOCX, mail.
 	Data []byte `protobuf:"bytes,9,opt,name=data,proto3,oneof"`
 }
 

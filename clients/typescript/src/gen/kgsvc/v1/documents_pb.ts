@@ -89,7 +89,7 @@ export type DocumentItem = Message<"kgsvc.v1.DocumentItem"> & {
     case: "text";
   } | {
     /**
-     * A file of a format that is read: plain text, Markdown, HTML, PDF, DOCX.
+     * A file of a format that is read: plain text, Markdown, HTML, PDF, DOCX, mail.
      *
      * @generated from field: bytes data = 9;
      */
