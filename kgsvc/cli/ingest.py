@@ -127,8 +127,8 @@ def command(
     """Send the items of each FILE, of all files in each FOLDER, or of standard input for -.
 
     Text, Markdown, HTML, PDF, DOCX and mail (.txt, .md, .html, .pdf, .docx, .eml) are documents. In .json,
-    .jsonl and .csv are messages (role_type, content, timestamp), chats as the OpenAI API takes them (role and content,
-    or messages), exports of ChatGPT and Claude (conversations.json), or episodes (source, body,
+    .jsonl and .csv are messages (role_type, content, timestamp), chats as the OpenAI API takes them (role and
+    content, or messages), exports of ChatGPT and Claude (conversations.json), or episodes (source, body,
     reference_time); with --map whatever you have. A FOLDER that Slack exported is read by its days.
 
     Sending something again changes nothing, with another --time neither: what is stored already is counted

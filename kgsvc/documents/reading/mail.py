@@ -26,7 +26,7 @@ def read_mail(data: bytes, limits: ReadingLimits) -> DocumentText:
     message = BytesParser(policy=compat32).parsebytes(data)
     if not (message["From"] or message["Subject"]):
         raise UnreadFile("is no mail: it begins with neither From nor Subject")
-    text = _whole(message, limits)
+    text = _whole(message, limits).replace("\0", "")
     if len(text) > limits.text_chars:
         raise UnreadFile(f"holds more than {limits.text_chars:,} characters of text")
     return DocumentText(text, title=_field(message, "Subject") or None)
@@ -40,7 +40,8 @@ def _whole(message: Message[str, str], limits: ReadingLimits) -> str:
 
 def _field(message: Message[str, str], name: str) -> str:
     """The value in one line; as it stands where it cannot be decoded."""
-    value = str(message.get(name) or "")
+    raw = next((value for key, value in message.raw_items() if key.lower() == name.lower()), "")
+    value = _decoded(str(raw).encode(errors="surrogateescape"), "utf-8")
     with suppress(ValueError, LookupError, MessageError):
         value = str(make_header(decode_header(value)))
     return " ".join(value.split())

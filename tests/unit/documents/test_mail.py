@@ -117,9 +117,16 @@ async def test_text_is_decoded_as_it_says_or_as_it_is_meant(kind: bytes, data: b
 
 
 async def test_a_field_that_cannot_be_decoded_stays_as_it_stands() -> None:
-    found = await read(b"From: =?no-such?q?Ann?= <ann@example.org>\n\nHi.\n")
+    found = await read(b"From: =?no-such?q?Ann?= <ann@example.org>\n\nHi.\0\n")
     assert found.text == "From: =?no-such?q?Ann?= <ann@example.org>\n\nHi.\n"
     assert found.title is None
+
+
+@pytest.mark.parametrize("data", [b"J\xc3\xb6rg", b"J\xf6rg", b"=?ISO-8859-1?Q?J=F6rg?="])
+async def test_a_field_may_be_written_as_it_should_not(data: bytes) -> None:
+    assert (await read(b"from: " + data + b" <j@example.org>\n\nHi.\n")).text == (
+        "From: Jörg <j@example.org>\n\nHi.\n"
+    )
 
 
 async def refused(data: bytes, limits: ReadingLimits | None = None) -> str:
