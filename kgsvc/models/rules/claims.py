@@ -290,8 +290,8 @@ class Claims:
         passing = passing or (tense.name == "ongoing" and claim.relation not in _GOING_ON)
         if tense.name == "bare" or (taste and state and passing and not tense.over):
             return None
-        if claim.how == "end":
-            return ended(draft, tense, times, now)
+        if claim.how == "end" or tense.stops:
+            return None if claim.how != "state" and tense.stops else ended(draft, tense, times, now)
         if tense.over:
             again = taste and not {"but", "again"}.isdisjoint(self.marks)
             over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(times, now))

@@ -17,7 +17,8 @@ from kgsvc.models.rules.text import word_set
 PHRASES = """
 WORKS_AT functional Person>Organization: work at; work for; be employed at; be employed by
     | begins: start at; be hired by; get hired by; get hired at; < hire
-    | ends: resign from; quit; finish at; retire from; be fired from; get fired from; be laid off from
+    | ends: resign from; quit; finish at; retire from; be fired from; get fired from; be laid off from;
+    get laid off from; be let go by; be let go from
 WORKS_ON state Person>!Person/Location: work on
 ASSIGNED_TO functional Person>!Person/Location: be assigned to | begins: be reassigned to
 MEMBER_OF state Person/Organization: be a member of; belong to
@@ -29,9 +30,10 @@ LIVES_IN functional Person>Location: live in; reside in; be based in
 LIVES_IN functional Person>=Location: live at; live on
 COMES_FROM functional >Location: be from; be originally from; come from | begins: grow up in
 LOCATED_IN functional !Person>Location: be based in; be located in; be headquartered in
+LIVES_WITH state Person>=Person: live with | begins: move in with
 STAYS_IN state Person>Location: stay in
 BORN_IN functional Person>Location: be born in
-STUDIES_AT functional Person>Organization: study at
+STUDIES_AT functional Person>Organization: study at | begins: enroll at | ends: drop out of
 GRADUATED_FROM event Person>!Person/Location: graduate from
 LED_BY functional Project/Organization/Event>Person: < lead; < head; < be in charge of; be led by
     | begins: < take over | ends: < hand over; < step down from
@@ -61,10 +63,13 @@ _UNPLAIN = (
     "usual near hard bare alleged supposed reported apparent probab possib presumab purported potential"
 )
 _LY = rf"(?!{_UNPLAIN.replace(' ', '|')})[a-z]{{2,12}}ly"
+# Verbs before another that tell when it begins or ends: "started working at", "gave up playing".
+STARTS = "started|began|begun|starts?|begins?"
+STOPS = "stopped|quit|gave up|given up|stops?"
 ADV = rf"(?:(?:{_ADVERBS.replace(' ', '|')}|{_LY}) )*"
 AUX = (
     r"(?P<aux>(?:(?:am|'m|is|'s|are|'re|was|were|be|been|have|'ve|has|had|do|does|did|will|'ll|wo|not|n't|never"
-    rf"|no longer|used to|going to|{_ADVERBS.replace(' ', '|')}|{_LY}) ){{0,6}})"
+    rf"|no longer|used to|going to|(?:{STARTS})(?: to)?|{STOPS}|{_ADVERBS.replace(' ', '|')}|{_LY}) ){{0,6}})"
 )
 BE = r"(?P<verb>am|'m|is|'s|are|'re|was|were|been|be)"
 NOT = rf"(?P<after>(?:(?:not|n't|no longer|{_ADVERBS.replace(' ', '|')}) ){{0,3}})"
@@ -124,6 +129,7 @@ _NO_JOBS = word_set(
 )
 TRIGGERS = {"KIN": KIN, "JOBS": ROLES - _NO_JOBS}
 _DIETS = "vegan|vegetarian|pescatarian|lactose intolerant|lactose-intolerant|gluten-free|gluten intolerant"
+CHANGED = r"(?:I|we) (?:have |'ve )?(?:just |recently |now )?(?:changed|switched|updated)"
 WHICH = r"(?:new |current |all-time |all time |main |personal )?"
 IS = r"(?:is|'s|are|:|was changed to|has changed to|changed to) (?:now |still |currently |actually )?"
 
@@ -153,14 +159,15 @@ WORKS_AT functional s>o state Person>Organization (=work):
     START VERB(?:as|in) (?:an? |the )?(?:[a-z-]+ ){1,4}(?:at|for|with) OBJECT
 WORKS_AT functional s>o begin Person>Organization (=get land accept take find start):
     START VERB(?:a |the |my )?(?:new |full-time |part-time )?(?:job|position|role) (?:at|with) OBJECT
-WORKS_AT functional s>o end Person>Organization (=quit leave): START VERB(?:my|his|her|their) job at OBJECT
+WORKS_AT functional s>o end Person>Organization (=quit leave lose):
+    START VERB(?:my|his|her|their) job at OBJECT
 WORKS_AT functional s>o end Person>Organization (longer): SUBJECT AUX BE no longer (?:at|with) OBJECT
 WORKS_AS functional s>np state Person> (=work): START VERB as (?:an? |the )?SOME
 WORKS_AS state s>np state Person> (JOBS): SUBJECT AUX BE NOT an? (?P<np>(?:[a-z-]+ ){0,2}(?:JOBS))BREAK
 STUDIES_AT functional s>o state Person>Organization (=study): START VERB(?:[a-z-]+ ){1,3}at OBJECT
 ROLE functional s>o begin (become becomes became becoming):
     SUBJECT AUX (?P<verb>become|becomes|became|becoming) OFFICE
-ROLE functional s>o begin (over): SUBJECT AUX (?P<verb>took|takes|taking|take) over as OFFICE
+ROLE functional s>o begin (over): SUBJECT AUX (?P<verb>took|takes|taking|take) over (?:from N\d+ )?as OFFICE
 ROLE functional s>o begin (appointed named elected promoted made):
     SUBJECT AUX BE NOT (?:appointed|named|elected|promoted to|made) (?:as )?OFFICE
 ROLE functional s>o begin (=replace succeed): SUBJECT VERB N\d+ as OFFICE
@@ -188,6 +195,7 @@ MARRIED_TO functional s>o begin Person>Person (married):
     (?P<s>N\d+) and (?P<o>N\d+) AUX (?P<verb>married|got married)
 MARRIED_TO functional s>o end Person>Person (divorced):
     (?P<s>N\d+) and (?P<o>N\d+) AUX (?P<verb>divorced|got divorced)
+DATES functional s>o end Person>Person (broke split): (?P<o>N\d+) and (?P<s>I) AUX (?P<verb>broke|split) up
 ENGAGED_TO functional s>o begin Person>Person (engaged): (?P<s>N\d+) and (?P<o>N\d+) AUX (?P<verb>got engaged)
 MARRIED_TO functional s>o begin Person>Person (married): (?P<o>N\d+) and (?P<s>I) AUX (?P<verb>got married)
 MARRIED_TO functional s>o end Person>Person (divorced):
@@ -206,14 +214,16 @@ DISLIKES state s>np (stand): SUBJECT (?:ca|can) n't (?P<verb>stand) ANY
 WANTS state s>np (=want): START VERB ANY
 NEEDS state s>np (=need): START VERB ANY
 PLAYS state s>np (=play): START VERB SOME
-LEARNS state s>np (=start begin): START VERB(?:learning|studying) SOME
 LEARNS state s>np (learning): SUBJECT AUX (?P<verb>learning) SOME
 SPEAKS state s>np (=speak):
     START VERB(?:fluent |some )?(?P<np>LANGUAGE|N\d+)(?:(?: ,)? and (?P<np2>LANGUAGE|N\d+))?BREAK
 FOLLOWS_DIET state s>np (vegan vegetarian pescatarian intolerant lactose-intolerant gluten-free):
     SUBJECT AUX BE NOT (?:an? |strictly |mostly )?(?P<np>DIETS)BREAK
+FOLLOWS_DIET state s>np begin (became become went turned):
+    SUBJECT AUX (?P<verb>became|become|went|turned) (?:an? )?(?P<np>DIETS)BREAK
+DIAGNOSED_WITH state s>np begin (diagnosed): SUBJECT AUX BE NOT diagnosed with SOME
 ALLERGIC_TO state s>np (allergic): SUBJECT AUX BE NOT allergic to SOME
-PLAYS state s>np end (up playing): SUBJECT AUX (?P<verb>gave up|gives up|stopped playing|quit playing) SOME
+PLAYS state s>np end (up): SUBJECT AUX (?P<verb>gave up|gives up) (?!playing )SOME
 """
 _DATED = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
 _DATED += "|appointment|anniversary|graduation|surgery|flight"
@@ -221,6 +231,7 @@ VALUES = rf"""
 (of for on): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
 ({_DATED.replace("|", " ")}): MINE (?:[a-z]+ )?(?P<attribute>{_DATED}) BECOMES (?:on |at )?(?P<value>T\d+)
 HAS_AGE (old): SUBJECT (?:am|'m|is|'s) (?:now |only |already )?(?P<value>\d{{1,3}}) years? old
+HAS_AGE (turned): SUBJECT (?:just |recently )?turned (?P<value>\d{{1,3}})BREAK
 HAS_BIRTHDAY (born): SUBJECT AUX BE born (?:on )?(?P<value>T\d+)
 ('s): (?:the |our )?(?P<s>N\d+) 's ATTRIBUTE BECOMES VALUE
 ({_OWNED.replace("|", " ")} date):

@@ -368,8 +368,8 @@ def _when(line: MarkedLine, now: int) -> int | None:
 
 def _trimmed(words: str) -> str:
     text = words.strip(_TRAILING)
-    for joiner in ("and ", "but "):
-        text = text.removeprefix(joiner)
+    for joiner in ("and", "but"):
+        text = text.removeprefix(f"{joiner} ").removesuffix(f" {joiner}")
     return text
 
 

@@ -113,8 +113,9 @@ def _attributes() -> Iterator[_Row]:
     for row in re.sub(r"\n {2,}", " ", p.ATTRIBUTES).strip().splitlines():
         triggers, _, rest = row[1:].partition("): ")
         names, _, value = rest.replace("PLAIN", p.PLAIN).partition(" = ")
-        written = rf"{p.MINE} {p.WHICH}(?P<attribute>{names}) {p.IS}(?P<value>{value})"
-        yield written, triggers.split(), (claim,)
+        attribute, valued = rf"{p.MINE} {p.WHICH}(?P<attribute>{names})", f"(?P<value>{value})"
+        for written in (rf"{attribute} {p.IS}{valued}", rf"{p.CHANGED} {attribute} to {valued}"):
+            yield written, triggers.split(), (claim,)
 
 
 def _claim(told: str) -> RelationClaim:

@@ -17,6 +17,7 @@ from kgsvc.domain.model.extraction import ExtractionRequest
 from kgsvc.domain.model.graph import Episode, RoleType, Source, without_source_url
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.days import MONTHS, WEEKDAYS
+from kgsvc.models.rules.exports import parts_of_chat
 from kgsvc.models.rules.mails import parts_of_mail
 from kgsvc.models.rules.names import find_names
 from kgsvc.models.rules.rolls import people_listed
@@ -64,8 +65,8 @@ def turns_of(episode: Episode) -> list[SpokenTurn]:
         if lines and lines[0].speaker in shared:
             return lines
         return [SpokenTurn(None if speaker.lower() in _NARRATORS else speaker, content)]
-    if mail := parts_of_mail(episode.body):
-        return [SpokenTurn(part.writer, part.text, within=True) for part in mail]
+    if parts := parts_of_mail(episode.body) or parts_of_chat(episode.body):
+        return [SpokenTurn(part.writer, part.text, within=True) for part in parts]
     minutes = episode.source is Source.DOCUMENT
     return (_minutes if minutes else _transcript)(episode.body) or [SpokenTurn(prefix, content)]
 

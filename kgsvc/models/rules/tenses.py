@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kgsvc.domain.model.graph import Polarity
 from kgsvc.models.rules.english import FORMS
+from kgsvc.models.rules.patterns import STARTS, STOPS
 from kgsvc.models.rules.scene import Drafted
 from kgsvc.models.rules.times import Time
 
@@ -15,16 +16,21 @@ _BY_BIRTH = "son daughter child kid father mother parent brother sister sibling 
 # What stays true when it is told in the past tense.
 _LASTING = frozenset(("BORN_IN", *(f"HAS_{kin.upper()}" for kin in _BY_BIRTH.split())))
 
+_STARTS, _STOPS = (re.compile(rf"\b(?:{words})\b") for words in (STARTS, STOPS))
+_DONE = frozenset({"started", "began", "begun", "stopped", "quit", "gave up", "given up"})
+
 Reading = Callable[[Time, int], int | None]  # of a time that may have no year, and now
 
 
 @dataclass(frozen=True, slots=True)
 class Tense:
-    """past, present, perfect, ongoing ("is leaving"), bare or future; negated; over ("no longer")."""
+    """past, present, perfect, ongoing ("is leaving"), bare, future or started ("began working"); negated;
+    over ("no longer"); stops ("quit working")."""
 
     name: str
     negated: bool
     over: bool
+    stops: bool = False
 
     def reading(self, lasts: bool) -> Reading:
         """How a date without a year is read; `lasts`: of what lasts ("I'm working"), not of a change."""
@@ -51,7 +57,10 @@ def tense_of(match: re.Match[str]) -> Tense:
     elif form is not None and (form.past or form.participle) and not form.base:
         name = "past"
     negated = bool(words & {"not", "n't", "never"})
-    return Tense(name, negated, "no longer" in around or "used to" in around)
+    starts, stops = _STARTS.search(around), _STOPS.search(around)
+    if (aspect := starts or stops) and name != "perfect":
+        name = "started" if aspect[0] in _DONE else "future"
+    return Tense(name, negated, "no longer" in around or "used to" in around, stops is not None)
 
 
 def begins(times: Sequence[Time], now: int, reading: Reading) -> int | None:
