@@ -44,6 +44,8 @@ _SAME = {  # one attribute in other words
 }
 _GOING_ON = ("PLAYS", "LEARNS", "WORKS_AS")  # "I'm playing tennis" tells of more than now
 _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games ropes")
+_PETS = word_set("dog cat pet puppy kitten rabbit hamster horse parrot")
+_DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
 _KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
 
 
@@ -78,7 +80,8 @@ class Claims:
         taken.sort(key=lambda entry: (entry[0], entry[0] - entry[1]))
         found: list[FoundClause] = []
         for first, after, rule, match in taken:
-            told = self._told(first, after, rule, match, found)
+            following = min((other for other, *_ in taken if other >= after), default=len(self.marks))
+            told = self._told((first, after, following), rule, match, found)
             if told is not None:
                 found.append(told)
         return self._sliced(found)
@@ -102,8 +105,15 @@ class Claims:
                 kind = FactKind.FUNCTIONAL if role in SINGLE_KIN else FactKind.STATE
                 target.specify(type_of_kin(role))
                 draft = Drafted(screaming(f"HAS_{role}"), kind, speaker, target)
-                told = draft._replace(valid_ms=self.scene.reference_ms)
-                yield told, f"{speaker.name}'s {role} is {target.name}."
+                yield self._aside(draft, role, match)
+
+    def _aside(self, draft: Drafted, role: str, match: re.Match[str]) -> Told:
+        """Who somebody has, or an animal that is no more."""
+        whose, name, now = f"{draft.source.name}'s {role}", draft.target.name, self.scene.reference_ms
+        if role in _PETS and _DIED.match(match.string, match.end("o")):
+            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(self.line.times, now))
+            return over, f"{whose} {name} has died."
+        return draft._replace(valid_ms=now), f"{whose} is {name}."
 
     def _sure(self, offset: int, believed: int = 0) -> bool:
         """Whether nothing before a place of the line makes it unsure what is said there."""
@@ -154,8 +164,14 @@ class Claims:
     # from a match to statements
 
     def _told(
-        self, first: int, after: int, rule: RelationRule, match: re.Match[str], found: list[FoundClause]
+        self,
+        place: tuple[int, int, int],
+        rule: RelationRule,
+        match: re.Match[str],
+        found: list[FoundClause],
     ) -> FoundClause | None:
+        """The clause at the marks `place`: its first, the one behind it, the first of the next one."""
+        first, after, following = place
         if any(first < each.after and each.first < after for each in found):
             return None
         believed = max((each.after for each in found), default=0)
@@ -163,12 +179,14 @@ class Claims:
         subject = self._subject(match, first, found) if sure else None
         if subject is None:
             return None
-        who, place = subject
+        who, named = subject
         drafted: list[Drafted] = []
         times, words = self._clause(first, after)
+        # "I live in Oslo and joined Acme in May": what lasts has other times than what stands behind it.
+        own, _words = self._clause(first, after, following)
         for claim in rule.claims:
-            drafted.extend(self._drafted(claim, match, who, times, words))
-        return FoundClause(first, after, after, place, who, drafted) if drafted else None
+            drafted.extend(self._drafted(claim, match, who, own if claim.how == "state" else times, words))
+        return FoundClause(first, after, after, named, who, drafted) if drafted else None
 
     def _subject(
         self, match: re.Match[str], first: int, found: list[FoundClause]
@@ -209,11 +227,12 @@ class Claims:
             self.scene.recall(kin)
         return kin
 
-    def _clause(self, first: int, after: int) -> tuple[list[Time], str]:
-        """The times that belong to a clause, from the mark before it to the next clause; and its words."""
+    def _clause(self, first: int, after: int, last: int | None = None) -> tuple[list[Time], str]:
+        """The times that belong to a clause, from the mark before it to the next clause or to `last`;
+        and its words."""
         start = self._behind((";", ".", "and", "but"), first)
         end = after
-        while end < len(self.marks) and not self._opens(end):
+        while end < (len(self.marks) if last is None else last) and not self._opens(end):
             end += 1
         times = [self.line.time(mark) for mark in self.marks[start:end] if is_mark(mark, "T")]
         return times, self.line.words(start, end).lower()
@@ -335,7 +354,7 @@ class Claims:
         time = self.line.time(value) if value[0] == "T" else None
         if time is not None and time.begin_ms is None:
             return
-        when_told = [each for each in times if each is not time]
+        when_told = [each for each in times if each is not time and relation != "HAS_BIRTHDAY"]
         moved = en.FORMS.get((groups.get("moved") or "is").split(" ")[0])
         before = groups.get("past") or (moved is not None and moved.past)
         now = self.scene.reference_ms

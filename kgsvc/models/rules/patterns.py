@@ -164,6 +164,8 @@ WORKS_AT functional s>o end Person>Organization (=quit leave lose):
 WORKS_AT functional s>o end Person>Organization (longer): SUBJECT AUX BE no longer (?:at|with) OBJECT
 WORKS_AS functional s>np state Person> (=work): START VERB as (?:an? |the )?SOME
 WORKS_AS state s>np state Person> (JOBS): SUBJECT AUX BE NOT an? (?P<np>(?:[a-z-]+ ){0,2}(?:JOBS))BREAK
+BORN_IN functional s>o state Person>Location (born):
+    SUBJECT AUX BE NOT born (?:on )?T\d+ (?:, )?(?:in|at) OBJECT
 STUDIES_AT functional s>o state Person>Organization (=study): START VERB(?:[a-z-]+ ){1,3}at OBJECT
 ROLE functional s>o begin (become becomes became becoming):
     SUBJECT AUX (?P<verb>become|becomes|became|becoming) OFFICE

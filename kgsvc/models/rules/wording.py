@@ -44,8 +44,10 @@ def _with_subject(
     subject = marks[at:behind]
     rest = line.words(behind, after)
     text = ""
-    if not subject and FORMS.get(marks[first]):  # elided
-        text = f"{each.who.name} {rest[:1].lower()}{rest[1:]}"
+    if not subject and (form := FORMS.get(marks[first])):  # elided
+        verb = line.words(first, first + 1)
+        shown = third_person(marks[first]) if form.base and not form.past else f"{verb[:1].lower()}{verb[1:]}"
+        text = f"{each.who.name} {shown}{line.sentence[line.ends[first] : line.ends[after - 1]]}"
     elif subject == ["I"]:
         text = _third_person(line, each.who.name, marks, behind, after)
     elif subject in (["he"], ["she"]):
