@@ -44,6 +44,7 @@ _SAME = {  # one attribute in other words
 }
 _GOING_ON = ("PLAYS", "LEARNS", "WORKS_AS")  # "I'm playing tennis" tells of more than now
 _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games ropes")
+_JOINERS = frozenset({"and", "but", ","})
 _PETS = word_set("dog cat pet puppy kitten rabbit hamster horse parrot")
 _DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
 _KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
@@ -90,10 +91,20 @@ class Claims:
         found.sort(key=lambda each: each.first)
         ends = [*(following.first for following in found[1:]), len(self.marks)]
         for each, after in zip(found, ends, strict=False):
-            each.after = after
+            each.after = max(each.end, self._without_joiner(after))
         for each in found[:1]:
             each.first = 0
         return found
+
+    def _without_joiner(self, after: int) -> int:
+        """Before the "and now" that leads to the clause behind it."""
+        if after == len(self.marks):
+            return after
+        if self.marks[after - 1] in ("now", "then") and self.marks[after - 2] in _JOINERS:
+            after -= 1
+        while self.marks[after - 1] in _JOINERS:
+            after -= 1
+        return after
 
     def asides(self) -> Iterator[Told]:
         """ "my wife Anna": a short fact beside what the sentence says."""
@@ -241,7 +252,8 @@ class Claims:
         """Whether another clause begins at a mark."""
         following = self.marks[at + 1] if at + 1 < len(self.marks) else ""
         bound = self.marks[at] in (",", "and", "so", "because", "where", "who")
-        return self.marks[at] in (";", ".", "but", "!", "(") or (bound and following in _STARTS)
+        hung = self.marks[at] in ("before", "after") and not is_mark(following, "T")
+        return hung or (bound and following in _STARTS) or self.marks[at] in (";", ".", "but", "!", "(")
 
     def _drafted(
         self, claim: RelationClaim, match: re.Match[str], who: NodeDraft, times: list[Time], words: str

@@ -185,6 +185,10 @@ ROLE functional s>o (of at for on):
 HAS state s>o (are): (?P<s>my|our) (?:[a-z]+ ){0,2}?(?P<role>KIN) (?P<verb>are) OBJECT(?:BREAK)
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES|name) AUX BE NOT (?P<o>N\d+)
 HAS functional s>o (my our): (?P<o>N\d+) AUX BE NOT (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN|ROLES)
+HAS functional s>o begin (replaced replaces succeeded succeeds over):
+    (?P<o>N\d+) (?P<verb>replaced|replaces|succeeded|succeeds|took over from) N\d+ as
+    (?P<s>my|our) (?:[a-z]+ )?(?P<role>ROLES)
+HAS functional s>o begin (changed): (?P<s>my|our) (?P<role>ROLES) (?P<verb>changed) from N\d+ to (?P<o>N\d+)
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) 's name AUX BE NOT (?P<o>N\d+)
 HAS functional s>o state Person>Person (KIN): (?P<s>N\d+) 's MEMBER AUX BE NOT (?P<o>N\d+)
 HAS functional s>o state Person>Person (KIN): (?P<o>N\d+) AUX BE NOT (?P<s>N\d+) 's (?:MEMBER)BREAK

@@ -358,7 +358,7 @@ def _is_vocative(line: MarkedLine) -> bool:
 def _when(line: MarkedLine, now: int) -> int | None:
     """The day that a sentence tells of, the nearest if it has no year; one to come only as a beginning."""
     for time in line.times:
-        if time.role in ("for", "until") or time.begin_ms is None:
+        if time.role in ("for", "until", "before") or time.begin_ms is None:
             continue
         nearest = nearer(time, now)
         if nearest is not None and (nearest <= now or time.role == "since"):

@@ -16,6 +16,7 @@ _BY_BIRTH = "son daughter child kid father mother parent brother sister sibling 
 # What stays true when it is told in the past tense.
 _LASTING = frozenset(("BORN_IN", *(f"HAS_{kin.upper()}" for kin in _BY_BIRTH.split())))
 
+_NOT_YET = frozenset({"until", "before"})  # nothing begins then
 _STARTS, _STOPS = (re.compile(rf"\b(?:{words})\b") for words in (STARTS, STOPS))
 _DONE = frozenset({"started", "began", "begun", "stopped", "quit", "gave up", "given up"})
 
@@ -93,10 +94,8 @@ def coming(time: Time, now: int) -> int | None:
 
 
 def told_at(times: Sequence[Time], now: int) -> int | None:
-    return next(
-        (t.begin_ms for t in times if t.role != "until" and t.begin_ms is not None and t.begin_ms <= now),
-        None,
-    )
+    begun = (time.begin_ms for time in times if time.role not in _NOT_YET)
+    return next((begin_ms for begin_ms in begun if begin_ms is not None and begin_ms <= now), None)
 
 
 def last_ms(finish_ms: int | None) -> int | None:
@@ -135,7 +134,8 @@ def _past(draft: Drafted, times: Sequence[Time], now: int) -> Drafted:
     timed = next((t for t in times if t.begin_ms is not None and t.begin_ms <= now), None)
     if timed is None:
         return draft._replace(invalid_ms=now)
-    begin = None if timed.role == "until" else timed.begin_ms
+    begin = None if timed.role in _NOT_YET else timed.begin_ms
     end = last_ms(timed.finish_ms) if timed.role in ("range", "at", "until") else None
+    end = last_ms(timed.begin_ms) if timed.role == "before" else end
     end = now if end is None or end > now else end
     return draft._replace(valid_ms=begin, invalid_ms=None if begin is not None and end <= begin else end)

@@ -79,9 +79,9 @@ class DaySpan(NamedTuple):
 class Time(NamedTuple):
     """A time expression at characters `start`..`end` of its sentence.
 
-    `role` is at, since, until, range or for. `begin_ms`..`finish_ms` read it as past where the words leave
-    that open ("on Friday", "in May"), `ahead_ms`..`ahead_finish_ms` as to come. All None: it names no time
-    within the years 1 to 9999.
+    `role` is at, since, until, before, range or for. `begin_ms`..`finish_ms` read it as past where the words
+    leave that open ("on Friday", "in May"), `ahead_ms`..`ahead_finish_ms` as to come. All None: it names no
+    time within the years 1 to 9999.
     """
 
     start: int
@@ -93,7 +93,8 @@ class Time(NamedTuple):
     ahead_finish_ms: int | None = None
 
 
-_ROLES = {"since": "since", "from": "since", **dict.fromkeys(("until", "till", "to", "through"), "until")}
+_UNTIL = dict.fromkeys(("until", "till", "to", "through"), "until")
+_ROLES = {"since": "since", "from": "since", "before": "before", **_UNTIL}
 _RANGE_MARKS = re.compile(r"\s*(?:to|until|till|through|and|-|–|—)\s*")
 _RANGE_WORDS = ("", "to", "until", "till", "through", "and")
 _LAST_WORD = re.compile(r"([A-Za-z]+|\()[\s,]*\Z")
