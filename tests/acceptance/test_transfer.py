@@ -153,6 +153,33 @@ async def test_content_is_never_overwritten(client: Client, group: str) -> None:
     assert await client.get_episodes(group) == []
 
 
+@pytest.mark.parametrize("errors", ["in-band", "status"])
+async def test_who_goes_on_sending_what_is_refused_sees_why(client: Client, group: str, errors: str) -> None:
+    """Within a second. A message that cannot be sent any more would end the call as an internal error."""
+    await filled(client, group)
+    call: Any = client.admin.ImportGroup(timeout=DONE_S, metadata=[("kgsvc-errors", errors)])
+    await call.write(ImportGroupRequest(group_id=group))
+    if errors == "in-band":
+        assert (await call.read()).error.error_code == "CONFLICT"
+    for _ in range(20):
+        await call.write(ImportGroupRequest(data=b"x" * 1_000))
+    await call.done_writing()
+    if errors == "in-band":
+        assert await call.read() is grpc.aio.EOF
+        assert await call.code() is grpc.StatusCode.OK
+    else:
+        assert await call.code() is grpc.StatusCode.ALREADY_EXISTS
+
+
+async def test_who_never_ends_sending_what_is_refused_is_left(client: Client, group: str) -> None:
+    await filled(client, group)
+    call: Any = client.admin.ImportGroup(timeout=DONE_S)
+    await call.write(ImportGroupRequest(group_id=group))
+    (answer,) = await rest(call)
+    assert answer.error.error_code == "CONFLICT"
+    assert await call.code() is grpc.StatusCode.OK
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def right_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A file with a row of every kind."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from kgsvc.v1 import envelope_pb2, transfer_pb2
 
 _CURSOR_CHARS = 256
 _PIECE_BYTES = MIB
+_LAST_S = 1.0  # in which a client whose import is refused may go on sending
 _SYNCED_BYTES = 8 * MIB  # of an import between two answers
 Part = transfer_pb2.ImportGroupRequest
 Answer = transfer_pb2.ImportGroupResponse
@@ -86,20 +87,23 @@ class TransferRpcs:
         TimeoutError: what was answered as received until then need not be sent again.
         """
         call = current_call.get()
+        requests = aiter(requests)
         try:
-            async with aclosing(self._imported(aiter(requests))) as answers:
+            async with aclosing(self._imported(requests)) as answers:
                 async for answer in answers:
                     call.status = envelope_pb2.Status.Name(answer.status).removeprefix("STATUS_")
                     answer.request_id = call.request_id
                     yield answer
         except OperationError as error:
             if call.native_errors:
+                await _taken_in(requests)
                 raise
             failure = failure_of(error)
             call.refuse(failure.error_code)
             refused = Answer(request_id=call.request_id, status=envelope_pb2.STATUS_ERROR)
             refused.error.CopyFrom(to_proto(failure))
             yield refused
+            await _taken_in(requests)
 
     async def _imported(self, requests: AsyncIterator[bytes]) -> AsyncGenerator[Answer, None]:
         lasting = self._lasting()
@@ -196,6 +200,14 @@ class _Received:
 
     told: Answer
     whole: bool = False
+
+
+async def _taken_in(requests: AsyncIterator[bytes]) -> None:
+    """Take what is on its way: a client that cannot send it any more may not see why its call has ended."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_S):
+            while await anext(requests, None) is not None:
+                pass
 
 
 def _received(upload: ReceivedFile) -> Answer:
