@@ -47,7 +47,8 @@ _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game game
 _JOINERS = frozenset({"and", "but", ","})
 _PETS = word_set("dog cat pet puppy kitten rabbit hamster horse parrot")
 _DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
-_KIN = re.compile(rf"(?<![^ ])(?:my|our) (?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
+_WHICH = "(?:best |old |close |good |older |younger |little |big |twin )?"
+_KIN = re.compile(rf"(?<![^ ])(?:my|our) {_WHICH}(?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from kgsvc.models.rules.runs import (
     ORDINARY_ENDINGS,
     RANKS,
     SAINTS,
+    SHORTENED,
     SHOUTED,
     inner_capital,
     low_of,
@@ -237,6 +238,8 @@ class _Finder(Wholes):
         """At the beginning every word is capitalised: it must look like a name otherwise."""
         if low in en.STOP or low in en.CALENDAR:
             return False
+        if text in SHORTENED and self._low(at + 1) == ".":
+            return True
         if low in en.GIVEN_NAMES:
             return self._capital(at + 1) or en.FORMS.get(low) is None or self._acts(at + 1)
         inner = inner_capital(text) and not text.isupper()

@@ -150,6 +150,8 @@ LOCATED_IN functional s>o begin !Person>Location
 ASSIGNED_TO functional s>o end Person>!Person & ASSIGNED_TO functional s>p begin Person>!Person
     (moved transferred reassigned switched): SUBJECT AUX (?P<verb>moved|transferred|reassigned|switched)
     from (?:the )?(?P<o>N\d+) (?:SORT) to (?:the )?(?P<p>N\d+)(?: (?:SORT))?
+ASSIGNED_TO functional s>o begin Person>!Person (moved transferred reassigned switched):
+    SUBJECT AUX (?P<verb>moved|transferred|reassigned|switched) to (?:the |our )?(?P<o>N\d+) (?:SORT)BREAK
 WORKS_AT functional s>o begin Person>Organization (join joins joined):
     START(?P<verb>join|joins|joined|joining) OBJECT as
 WORKS_AT functional s>o state Person>Organization (at with): SUBJECT AUX BE (?:at|with) OBJECT(?= since| T\d)
@@ -237,6 +239,8 @@ VALUES = rf"""
 (of for on): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
 ({_DATED.replace("|", " ")}): MINE (?:[a-z]+ )?(?P<attribute>{_DATED}) BECOMES (?:on |at )?(?P<value>T\d+)
 HAS_AGE (old): SUBJECT (?:am|'m|is|'s) (?:now |only |already )?(?P<value>\d{{1,3}}) years? old
+HAS_AGE (KIN):
+    (?P<s>(?:my|our) (?:KIN)(?: N\d+)?) (?:is|'s) (?:now |only |already |almost )?(?P<value>\d{{1,2}})BREAK
 HAS_AGE (turned): SUBJECT (?:just |recently )?turned (?P<value>\d{{1,3}})BREAK
 HAS_BIRTHDAY (born): SUBJECT AUX BE born (?:on )?(?P<value>T\d+)
 ('s): (?:the |our )?(?P<s>N\d+) 's ATTRIBUTE BECOMES VALUE

@@ -21,6 +21,7 @@ ORDINARY_ENDINGS = (
 ADJECTIVES = ("al", "ent", "ary", "que", "ive", "ic", "ist", "can", "ese", "ian", "ean", "ish", "ern")
 NEVER = en.NEVER_NAMES | word_set("ceo cto cfo coo vp esq jr sr bart see o")
 NUMBER = re.compile(r"\d{1,4}|\d{1,3}(?:\.\d{1,3}){1,2}")
+SHORTENED = frozenset({"Dr", "Mr", "Mrs", "Ms", "Prof"})  # with a stop, before a name alone
 RANKS = en.ROLES | en.HONORIFICS
 SAINTS = ("st", "ste")
 SHOUTED = 5  # letters from which on a word in capitals may be no abbreviation; from 7 on it is none
@@ -129,6 +130,7 @@ class Runs:
         if len(last.text) > 1 and last.low not in en.HONORIFICS:
             return 0
         human = self.strict and not _TITLED.isdisjoint(each.low for each in self.words[first:at])
+        human = human or (last.text in SHORTENED and self._low(at + 1) not in en.STOP)  # "Dr. Reed"
         goes_on = more and (human or not self._is_term(self.words[at + 1]))
         return 2 if goes_on or self._low(at + 1) in en.GIVEN_NAMES or self._initial(at + 1) else 0
 
