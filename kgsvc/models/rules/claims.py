@@ -48,7 +48,9 @@ _JOINERS = frozenset({"and", "but", ","})
 _PETS = word_set("dog cat pet puppy kitten rabbit hamster horse parrot")
 _DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
 _WHICH = "(?:best |old |close |good |older |younger |little |big |twin )?"
-_KIN = re.compile(rf"(?<![^ ])(?:my|our) {_WHICH}(?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])")
+_KIN = re.compile(
+    rf"(?<![^ ])(?:my|our|(?P<of>N\d+) 's) {_WHICH}(?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])"
+)
 
 
 @dataclass(slots=True)
@@ -112,11 +114,12 @@ class Claims:
         speaker = self.scene.speaker
         for match in _KIN.finditer(self.line.text) if speaker is not None else ():
             target, role = self.line.name(match["o"]), match["role"]
+            whose = self.line.name(match["of"]) if match["of"] else speaker
             several = role.endswith("s") and role != "boss"  # "my friends Ann, Ben"
-            if speaker and target and target is not speaker and not several and self._sure(match.start()):
+            if whose and target and target is not whose and not several and self._sure(match.start()):
                 kind = FactKind.FUNCTIONAL if role in SINGLE_KIN else FactKind.STATE
                 target.specify(type_of_kin(role))
-                draft = Drafted(screaming(f"HAS_{role}"), kind, speaker, target)
+                draft = Drafted(screaming(f"HAS_{role}"), kind, whose, target)
                 yield self._aside(draft, role, match)
 
     def _aside(self, draft: Drafted, role: str, match: re.Match[str]) -> Told:

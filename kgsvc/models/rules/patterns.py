@@ -82,7 +82,8 @@ def alternatives(words: Iterable[str]) -> str:
 
 _KIN = alternatives(KIN)
 _SORT = alternatives(SORTS)
-SUBJECT = rf"(?P<s>I|we|he|she|N\d+|(?:my|our) (?:[a-z]{{3,10}} )?(?:{_KIN})(?: N\d+)?)"
+_THEIRS = rf"(?:[a-z]{{3,10}} )?(?:{_KIN})"
+SUBJECT = rf"(?P<s>I|we|he|she|N\d+ 's {_THEIRS} N\d+|N\d+|(?:my|our) {_THEIRS}(?: N\d+)?)"
 SUBJECT += rf"(?:(?<=\d) (?:{_SORT}))?"
 ASIDE = r"(?: ,(?: [^ ,.;]+){1,8} ,)?"
 ELIDED = r"(?:(?<=and )|(?<=, )|(?<=but )|(?<=then )|^)"
