@@ -279,7 +279,8 @@ class CallInterceptor(Wrapping):
         except (asyncio.CancelledError, GeneratorExit):
             remaining = context.time_remaining()
             late = remaining is not None and remaining <= 0
-            call.refuse("DEADLINE_EXCEEDED" if late else "CANCELLED", outcome="cancelled")
+            if call.outcome != "refused":  # a client that was told so may leave
+                call.refuse("DEADLINE_EXCEEDED" if late else "CANCELLED", outcome="cancelled")
             raise
         except Exception as error:  # noqa: BLE001 - each becomes a status; the unforeseen are logged
             await _abort(call, context, error)

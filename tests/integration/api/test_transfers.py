@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.access.quotas import QuotaSettings
 from kgsvc.api.server import ServerSettings
-from kgsvc.commands.transfer.uploads import Uploads
+from kgsvc.commands.transfer.uploads import ReceivedFile, Uploads
 from kgsvc.domain.limits import Counter, Limits
 from kgsvc.v1 import envelope_pb2
 from kgsvc.v1.transfer_pb2 import ImportGroupRequest
@@ -93,12 +93,21 @@ async def test_streams_end_after_their_longest_time(serve: Serve) -> None:
         assert await far(stack.client, "g", "mine") == 3
 
 
-async def test_streams_end_with_the_server_and_keep_what_came(serve: Serve, tmp_path: Path) -> None:
+async def test_streams_end_with_the_server_and_keep_what_came(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     uploads = Uploads(tmp_path / "uploads")
+    loop, came, add = asyncio.get_running_loop(), asyncio.Event(), ReceivedFile.add
+
+    def added(file: ReceivedFile, offset: int, data: bytes) -> None:
+        add(file, offset, data)
+        loop.call_soon_threadsafe(came.set)
+
+    monkeypatch.setattr(ReceivedFile, "add", added)
     async with serve(uploads=uploads) as stack:
         call: Any = stack.client.admin.ImportGroup(timeout=CALL_S)
         await call.write(ImportGroupRequest(group_id="g", upload_id="mine", data=b"123"))
-        await call.read()
+        await asyncio.wait_for(came.wait(), CALL_S)
         stopping = asyncio.create_task(stack.server.stop())
         assert await ended(call) is grpc.StatusCode.UNAVAILABLE
         await stopping
