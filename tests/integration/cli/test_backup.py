@@ -36,9 +36,11 @@ def spec_at(directory: Path) -> StoreSpec:
     return StoreSpec("embedded", data_dir=directory)
 
 
-async def send(client: Client, numbers: range, sent: asyncio.Semaphore) -> None:
-    """Episodes of the group `busy`, one after the other; `sent` counts those that are acknowledged."""
-    for number in numbers:
+async def send(client: Client, may: asyncio.Semaphore, sent: asyncio.Semaphore) -> None:
+    """The LOAD episodes of the group `busy`, one after the other as they may come; `sent` counts what is
+    acknowledged."""
+    for number in range(LOAD):
+        await may.acquire()
         said = talk(number)
         said.uuid = f"load-{number}"
         await client.add_episodes("busy", [said])
@@ -55,16 +57,19 @@ async def test_backups_under_load_are_restored_elsewhere(tmp_path: Path) -> None
     service = Service(settings, tmp_path, "live")
     async with service, Client(service.address) as client:
         await client.ingest("doomed", [episode(f"{WORD} works at Acme.", JAN)])
-        sent = asyncio.Semaphore(0)
-        sending = asyncio.create_task(send(client, range(LOAD), sent))
+        share = LOAD // (BACKUPS + 1)
+        may, sent = asyncio.Semaphore(share), asyncio.Semaphore(0)
+        sending = asyncio.create_task(send(client, may, sent))
         for number in range(BACKUPS):
-            for _ in range(LOAD // (BACKUPS + 1)):
+            for _ in range(share):
                 await sent.acquire()
-            before = (number + 1) * (LOAD // (BACKUPS + 1))
+            before = (number + 1) * share
+            for _ in range(share):
+                may.release()
             done = await kgsvc("backup", tmp_path / f"backup-{number}", settings=settings)
             assert (done.code, done.err) == (0, "")
             made.append((tmp_path / f"backup-{number}", before))
-            assert not sending.done(), "all was made while episodes came in"
+            assert not sent.locked(), "episodes came in meanwhile"
         await sending
         answer = await client.delete_group("doomed")
         await erased(client, answer.erasure_id)
@@ -100,7 +105,7 @@ async def restored(
     assert there >= {f"load-{number}" for number in range(before)}, "what was acknowledged before"
     service = Service(own, tmp_path, f"restored-{folder.name}")
     async with service, Client(service.address) as client:
-        await send(client, range(LOAD), asyncio.Semaphore(0))
+        await send(client, asyncio.Semaphore(LOAD), asyncio.Semaphore(0))
         assert await asked(client, told) == expected
         assert await service.terminate() == 0
     again = await dumps(spec)
