@@ -75,8 +75,7 @@ async def measured(
         await idle(client, service)
         await stream(client, f"flood-{name}", told[: options.flood])
         say(f"{rate:.0f} a second alone; the flood waits")
-        others = told[:_ALONE]
-        times = await beside(client, others, options.others, _SHARE * rate, options.seconds)
+        times = await beside(client, told, options.others, _SHARE * rate, options.seconds)
         left = metrics(service).get("kgsvc_queue_unfinished_items", 0.0)
     return {"alone_a_second": rate, "left": left, **spread(times)}
 

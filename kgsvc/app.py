@@ -206,6 +206,8 @@ async def _start_worker(
 ) -> None:
     store, clock, embedder, rng, modes = core.store, core.clock, core.embedder, core.rng, core.modes
     queue = replace(settings.queue, attempts_per_step=core.limits.attempts_per_step)
+    if not models.ingests_by_server:  # with a model, a batch is what one call of it decides about
+        queue = replace(queue, micro_batch=64)
     tracer, owner_id = core.metrics.tracer, f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     ontologies = Ontologies(store, ontology_yaml.read, ontology)
     rewriter = None
@@ -215,7 +217,15 @@ async def _start_worker(
     committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter, tracer)
     preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies, tracer)
     steps = Steps(preparer.prepare, committer.commit)
-    jobs = GroupJobs(store, steps, Outcomes(core.metrics), RetryPolicy(queue, rng), queue, clock)
+    jobs = GroupJobs(
+        store,
+        steps,
+        Outcomes(core.metrics),
+        RetryPolicy(queue, rng),
+        queue,
+        clock,
+        changes=core.activity.changes,
+    )
     # On Neo4j a transaction is a round trip; on the embedded store it costs less than waiting for others.
     together = queue.groups_at_once // 2 if settings.store.kind == "neo4j" else 1
     groups = group_work(jobs, modes.may_begin(models.ingests_by_server), together)

@@ -12,7 +12,7 @@ from kgsvc.jobs.modes import ModeWatch
 from kgsvc.stores.intake_protocol import Activity, IntakeStore
 
 log = logging.getLogger(__name__)
-_PAUSES = 5  # at most, between two polls
+_PAUSES = 5  # between two polls, where something has happened between the two before
 _REST = 10  # times as long as a poll took does the next one wait besides
 _LONGEST_S = 0.25
 
@@ -74,21 +74,16 @@ class ActivityWatch:
     async def run(self) -> None:
         """Poll until cancelled."""
         last: Activity | None = None
-        loop = asyncio.get_running_loop()
+        loop, seen = asyncio.get_running_loop(), self.changes.version
         while True:
-            began = loop.time()
+            began, happened = loop.time(), self.changes.version != seen
             last = await self._look(last)
+            seen = self.changes.version
             # A store that takes long to answer has enough to do.
             await asyncio.sleep(min(_REST * (loop.time() - began), _LONGEST_S))
-            await self._pause()
-
-    async def _pause(self) -> None:
-        """Longer where something keeps happening: whoever waits looks at the store anyway."""
-        for _ in range(_PAUSES):
-            seen = self.changes.version
-            await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
-            if self.changes.version == seen:
-                return
+            # While something keeps happening here, whoever waits looks at the store anyway.
+            for _ in range(_PAUSES if happened else 1):
+                await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
 
     async def _look(self, last: Activity | None) -> Activity:
         taken = self._modes.taken

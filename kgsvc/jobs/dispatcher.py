@@ -21,6 +21,7 @@ from kgsvc.runtime import Clock
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
+_REST = 10  # times as long as a look took does the next one wait, while work is held
 _PUT_BACK_MS = 1_000
 L = TypeVar("L")  # a lease
 
@@ -34,7 +35,8 @@ def always() -> bool:
 class QueueSettings:
     """How leased work behaves. Times in seconds unless the name says milliseconds."""
 
-    micro_batch: Annotated[int, Fixed] = 32  # items of one commit; more brings little (bench.beside_graphiti)
+    micro_batch: Annotated[int, Fixed] = 32  # items of one commit
+    batch_beside_others: Annotated[int, Fixed] = 32  # the same where other groups are worked on
     batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
     groups_at_once: int = 32  # groups that one process works on at the same time
@@ -233,16 +235,21 @@ class Dispatcher(Generic[L]):
             self._others_wait = False
             return kind.idle_s
         try:
+            began = self._clock.monotonic()
             offers = await kind.offers(self._clock.now_ms(), kind.limit)
+            took_s = self._clock.monotonic() - began
             waiting = [offer for offer in offers if offer.key not in self._held]
             claimed = await self._claim(waiting)
             self._others_wait = len(waiting) > claimed and len(self._held) >= kind.at_once
             if claimed < len(waiting):
                 return max(self._settings.poll_s, min(kind.contended_s, self._settings.lease_s / 4))
             # What is due now is being worked on here; its end will poke.
-            if await self._woken.wait(seen, self._settings.poll_s) != seen:
-                return 0.0
-            return await self._until_due()
+            if await self._woken.wait(seen, self._settings.poll_s) == seen:
+                return await self._until_due()
+            if self._held:  # most of what comes is for them, so a look that takes long is not worth it
+                rest_s = min(_REST * took_s, self._settings.poll_s)
+                await self._freed.wait(self._freed.version, rest_s)
+            return 0.0
         except ServiceError as error:
             log.warning("cannot look for %s: %s", kind.name, error)
         except Exception as error:

@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from kgsvc.domain.errors import KgError, LeaseLost, ModelOff, ServiceError, StepError
@@ -22,6 +22,7 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Step,
 )
+from kgsvc.jobs.activity import Signal
 from kgsvc.jobs.dispatcher import (
     LeasedWork,
     Offer,
@@ -93,8 +94,13 @@ class GroupJobs(Generic[P]):
     settings: QueueSettings
     clock: Clock
     starts: BatchStarts = field(default_factory=BatchStarts)
+    changes: Signal = field(default_factory=Signal)  # items have changed state
     # Groups whose lease a commit under way gives up: it may be gone before the commit's answer is here.
     giving_up: set[str] = field(default_factory=set)
+
+    def batch(self, joining: int = 0) -> int:
+        """How many items a batch may have now. `joining`: groups that are about to be worked on."""
+        return self.starts.items(self.settings.micro_batch, self.settings.batch_beside_others, joining)
 
 
 log = logging.getLogger(__name__)
@@ -183,17 +189,18 @@ class GroupRunner(Generic[P]):
     async def _start(self) -> list[QueuedItem]:
         items, self._claimed = self._claimed, []
         more, self._more = self._more, False
+        limit = self._jobs.batch()
         if not items:
-            items = await self._started()
-        # A short batch means that nothing else is due, unless a claim of many groups had no room for long
-        # texts; a suspect runs with nothing of its group beside it.
-        self._exhausted = len(items) < self._jobs.settings.micro_batch and not more
+            items = await self._started(limit)
+        # A short batch means that nothing else is due, unless the claim left something; a suspect runs with
+        # nothing of its group beside it.
+        self._exhausted = len(items) < limit and not more
         self._all_begun = self._exhausted and not any(item.suspect for item in items)
         return await self._without_crashers(items)
 
-    async def _started(self) -> list[QueuedItem]:
+    async def _started(self, limit: int) -> list[QueuedItem]:
         jobs, in_flight = self._jobs, frozenset(self._in_flight)
-        limit, max_bytes = jobs.settings.micro_batch, jobs.settings.batch_bytes
+        max_bytes = jobs.settings.batch_bytes
         return await jobs.store.start_items(self._lease, jobs.clock.now_ms(), limit, max_bytes, in_flight)
 
     async def _without_crashers(self, items: list[QueuedItem]) -> list[QueuedItem]:
@@ -255,6 +262,7 @@ class GroupRunner(Generic[P]):
                 log.error("committing failed", exc_info=without_text(error))
             return await self._halve(batch, step_error(error))
         self.released = releases
+        self._jobs.changes.set()
         self._jobs.observer.completed(self._lease.group_id, len(batch))
         return []
 
@@ -277,12 +285,18 @@ class GroupRunner(Generic[P]):
         now_ms = self._jobs.clock.now_ms()
         transitions = [self._jobs.retry.after(failure, now_ms) for failure in failures]
         await self._jobs.store.save_transitions(self._lease, transitions)
+        self._jobs.changes.set()
         for failure, transition in zip(failures, transitions, strict=True):
             if isinstance(failure.error, ModelOff):
                 continue  # no attempt
             self._jobs.observer.failed(failure, transition.attempts)
             if transition.state is ItemState.PARKED:
                 self._jobs.observer.parked(failure.item, transition.reason or "")
+
+
+def _full(claimed: Claimed, limit: int) -> Claimed:
+    """The same; more is due where it got as many items as it may."""
+    return replace(claimed, more=claimed.more or 0 < limit <= len(claimed.items))
 
 
 def group_work(
@@ -299,9 +313,10 @@ def group_work(
         ]
 
     async def claim(works: Sequence[GroupWork], owner_id: str, now_ms: int) -> list[Claimed | None]:
-        limit = 0 if jobs.starts.exclusive else settings.micro_batch
+        limit = 0 if jobs.starts.exclusive else jobs.batch(joining=len(works))
         try:
-            return await store.begin(works, owner_id, now_ms, limit, settings.batch_bytes)
+            begun = await store.begin(works, owner_id, now_ms, limit, settings.batch_bytes)
+            return [None if claimed is None else _full(claimed, limit) for claimed in begun]
         except ServiceError:
             raise
         except Exception as error:  # each starts its own items then, and only one of them fails

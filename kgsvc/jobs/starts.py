@@ -33,6 +33,11 @@ class BatchStarts:
         """How many batches a group may have under way: all where it is alone, one beside as many others."""
         return max(1, most + 1 - self._groups)
 
+    def items(self, most: int, beside_others: int, joining: int = 0) -> int:
+        """How many a batch may have: fewer where other groups are worked on, which wait for it. `joining`:
+        groups that are about to be."""
+        return most if self._groups + joining <= 1 else min(most, beside_others)
+
     @property
     def exclusive(self) -> bool:
         """Whether a batch runs alone: items that are started meanwhile would be blamed for its crash."""

@@ -172,7 +172,8 @@ class Committer:
         names = await self._store.names(lease.group_id, keys, candidate_uuids(lease.group_id, keys) | uuids)
         if names.head.epoch != lease.epoch:
             raise LeaseLost("the group was deleted")
-        speakers = await self._store.candidates(lease.group_id, speakers_query()) if unnamed else None
+        known = unnamed and not names.head.is_new
+        speakers = await self._store.candidates(lease.group_id, speakers_query()) if known else None
         batch.tell_apart(names, self._asks, speakers.entities.values() if speakers else ())
         return names
 
@@ -184,12 +185,14 @@ class Committer:
             await self._keep(lease, batch.works, resolution)
         before = keys_of(batch.said) | batch.decisions.keys
         batch.decisions = batch.decisions.with_more(resolution.by_rule).with_more(resolution.asked)
-        if not batch.decisions.keys <= before:  # a full name that nobody bears in this batch
-            return await self._read(lease, batch)
         # The guard holds what was read later to the same revision.
-        uuids = batch.decisions.uuids & resolution.entities.keys()
-        later = {uuid: resolution.entities[uuid] for uuid in uuids}
-        return replace(names, by_uuid={**later, **names.by_uuid})
+        more = batch.decisions.keys - before
+        borne = resolution.borne(more)
+        if not more <= borne.keys():  # a full name that nobody bears in this batch
+            return await self._read(lease, batch)
+        entities = resolution.candidates.entities
+        later = {uuid: entities[uuid] for uuid in batch.decisions.uuids & entities.keys()}
+        return replace(names, by_key={**borne, **names.by_key}, by_uuid={**later, **names.by_uuid})
 
     async def _resolve(self, lease: Lease, batch: _Batch, names: NameView) -> Resolution:
         items, types = as_decided(batch.items, batch.decisions), await self._types(lease, batch)
@@ -251,7 +254,7 @@ class Committer:
 
         resolved, statements = await offload(size / STATEMENTS, resolved_names)
         slots = slots_of(items, statements, decisions, resolved)
-        view = await self._slots(group_id, slots, decisions)
+        view = SlotView() if names.head.is_new else await self._slots(group_id, slots, decisions)
         known = sum(len(fact.evidence) for fact in view.facts)
 
         def planned() -> GraphDelta:

@@ -8,7 +8,7 @@ them: what they cost a batch is what is new since the last one, and a product of
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -41,12 +41,17 @@ from kgsvc.stores.protocol import CandidateStore
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What follows by rule, what a model decided and cost, and the candidate entities, by uuid."""
+    """What follows by rule, what a model decided and cost, and what it was compared with."""
 
     by_rule: Decisions = field(default_factory=Decisions)
     asked: Decisions = field(default_factory=Decisions)
-    entities: Mapping[str, Entity] = field(default_factory=dict)
+    candidates: NameCandidates = field(default_factory=NameCandidates)
     usage: Usage = FREE
+
+    def borne(self, keys: Collection[str]) -> dict[str, Entity]:
+        """The candidates that bear these name keys, by key; keys that none bears are absent."""
+        entities, names = self.candidates.entities, self.candidates.names
+        return {key: entities[uuid] for uuid in entities for key in names.get(uuid, ()) if key in keys}
 
 
 _READS = 3  # of entities near the new names: others may be written, or removed, meanwhile
@@ -90,7 +95,7 @@ class Resolving:
         by_rule = Decisions(await offload(size / STATEMENTS, questions.by_rule, names, candidates))
         if self._resolver is None:
             short = Decisions(await offload(size / STATEMENTS, by_short_name, names, candidates))
-            return Resolution(short.with_more(by_rule), entities=candidates.entities)
+            return Resolution(short.with_more(by_rule), candidates=candidates)
         left = [new for new in names if new.key not in by_rule.names]
         known_too = {entity.uuid: entity for entity in view.by_key.values()}
         candidates = replace(candidates, entities=known_too | dict(candidates.entities))
@@ -98,13 +103,13 @@ class Resolving:
         request = await offload(size / STATEMENTS, inquiry.request, items)
         by_rule = by_rule.with_more(Decisions(facts=inquiry.decided))
         if request is None:
-            return Resolution(by_rule, entities=candidates.entities)
+            return Resolution(by_rule, candidates=candidates)
         answer = await self._resolver.resolve(request)
         asked = inquiry.decisions(answer.resolutions)
         full = full_names.unused(asked.names, names, candidates)
         if full:
             asked = replace(asked, names=await self._with_full_names(asked.names, full, names, inquiry))
-        return Resolution(by_rule, asked, candidates.entities, answer.usage)
+        return Resolution(by_rule, asked, candidates, answer.usage)
 
     async def _with_full_names(
         self,
@@ -133,6 +138,8 @@ class Resolving:
         one of those is near too, or an entity that was near is gone."""
         nearness, group_id = self._nearness, head.group_id
         asked = {new.key: vectors[new.name] for new in names if new.name in vectors}
+        if head.is_new:
+            return NameCandidates(near_names=await nearness.peers(asked) if nearness else {})
         if nearness is None or not asked:
             return await self._store.candidates(group_id, query({}))
         near = await nearness.nearest(group_id, asked)

@@ -22,6 +22,11 @@ class GroupHead:
     last_ms: int = 0  # system time of the last change; the next is max(now, last_ms + 1)
     space: str = field(default="", compare=False)  # of the vectors in use; empty: there are none yet
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was ever written to its graph."""
+        return self.rev == 0
+
 
 @dataclass(frozen=True, slots=True)
 class FactTombstone:

@@ -225,7 +225,7 @@ class Claimed:
 
     lease: Lease
     items: tuple[QueuedItem, ...] = ()
-    more: bool = False  # others are due that would have gone beyond its share of the bytes
+    more: bool = False  # others are due that would have gone beyond its share
 
 
 @dataclass(frozen=True, slots=True)

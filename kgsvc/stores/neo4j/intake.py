@@ -39,7 +39,7 @@ _FORGET_EVERY_MS = 60_000
 
 # A known key is locked, so that an answer seen half written by a commit under way is not taken for whole;
 # one that was removed meanwhile has no properties.
-_LOOK: LiteralString = """
+WHAT_IS_KNOWN: LiteralString = """
     CALL () {
         UNWIND $p.groups AS wanted
         MATCH (g:KgGroup {group_id: wanted.group_id})
@@ -65,7 +65,8 @@ _LOOK: LiteralString = """
             RETURN collect([k.operation, k.key, k.input_hash, k.receipt_id, k.expires_ms, k.uuids, k.seqs,
                             found]) AS answers
         }
-        RETURN collect([wanted.group_id, epoch, items, answers]) AS groups, collect(homes) AS homes
+        RETURN collect([wanted.group_id, epoch, items, answers]) AS groups, collect(homes) AS homes,
+            sum(size(items) + size(answers)) AS known
     }
     CALL (homes) {
         UNWIND reduce(all = $p.receipts, some IN homes | all + some) AS receipt_id
@@ -75,51 +76,70 @@ _LOOK: LiteralString = """
         RETURN collect([receipt_id, group_id, size, created_ms]) AS receipts
     }
     CALL () { MATCH (p:KgPending) RETURN count(p) AS unfinished }
-    RETURN groups, receipts, unfinished
     """
 
 # All CREATE: when another client was faster with a uuid or a key, a constraint refuses the whole of it.
-_WRITE: LiteralString = """
-    CALL () {
-        UNWIND $p.groups AS group_id
-        MERGE (g:KgGroup {group_id: group_id})
+WHAT_IS_NEW: LiteralString = """
+    CALL (writes) {
+        UNWIND writes AS row
+        MERGE (g:KgGroup {group_id: row.group_id})
         ON CREATE SET g.rev = 0, g.epoch = 0, g.last_ms = 0,
             g.owner_token = 0, g.renewals = 0, g.served_ms = 0
     }
-    CALL () {
-        UNWIND $p.items AS row
-        CREATE (:Episodic {
-            group_id: row.group_id, epoch: row.epoch, <PUT_EPISODE>
-        })
-        CREATE (:KgItem:KgPending {
-            group_id: row.group_id, uuid: row.uuid, epoch: row.epoch, seq: row.seq,
-            receipt_id: row.receipt_id, accepted_ms: row.now_ms, updated_ms: row.now_ms,
-            reference_ms: row.reference_ms, content_hash: row.content_hash, name: row.name, bytes: row.bytes,
-            previous: row.previous, request_id: row.request_id, trace: row.trace, charged: row.charged,
-            charge_day: row.charge_day, held: row.held, keeps: row.keeps,
-            state: 'accepted', next_ms: 0, attempts: 0,
-            extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
-        })
+    CALL (writes) {
+        UNWIND writes AS of_group
+        MATCH (g:KgGroup {group_id: of_group.group_id})
+        WITH of_group, coalesce(of_group.epoch, g.epoch) AS epoch
+        CALL (of_group, epoch) {
+            UNWIND of_group.items AS row
+            CREATE (:Episodic {
+                group_id: row.group_id, epoch: epoch, <PUT_EPISODE>
+            })
+            CREATE (:KgItem:KgPending {
+                group_id: row.group_id, uuid: row.uuid, epoch: epoch, seq: row.seq,
+                receipt_id: row.receipt_id, accepted_ms: row.now_ms, updated_ms: row.now_ms,
+                reference_ms: row.reference_ms, content_hash: row.content_hash, name: row.name,
+                bytes: row.bytes, previous: row.previous, request_id: row.request_id, trace: row.trace,
+                charged: row.charged, charge_day: row.charge_day, held: row.held, keeps: row.keeps,
+                state: 'accepted', next_ms: 0, attempts: 0,
+                extract_attempts: 0, embed_attempts: 0, upsert_attempts: 0, crash_attempts: 0
+            })
+        }
+        CALL (of_group, epoch) {
+            UNWIND of_group.receipts AS row
+            MERGE (c:KgReceipt {receipt_id: row.receipt_id, part: row.part})
+            SET c = row, c.epoch = epoch
+        }
+        CALL (of_group, epoch) {
+            UNWIND of_group.answers AS row
+            CREATE (k:KgIdempotency)
+            SET k = row, k.epoch = epoch
+        }
     }
-    CALL () {
-        UNWIND $p.receipts AS row
-        MERGE (c:KgReceipt {receipt_id: row.receipt_id, part: row.part})
-        SET c = row
-    }
-    CALL () {
-        UNWIND $p.answers AS row
-        CREATE (k:KgIdempotency)
-        SET k = row
-    }
-    CALL () {
-        UNWIND $p.groups AS group_id
-        MERGE (w:KgWork {group_id: group_id})
+    CALL (writes) {
+        UNWIND writes AS row
+        WITH row WHERE row.items <> []
+        MERGE (w:KgWork {group_id: row.group_id})
         SET w.due_ms = 0
     }
-    CALL () {
+    CALL (writes) {
+        UNWIND writes[..1] AS any
         <COUNT_ACTIVITY>
     }
     """
+_LOOK: LiteralString = WHAT_IS_KNOWN + "RETURN groups, receipts, unfinished"
+_WRITE: LiteralString = "WITH $p.writes AS writes" + WHAT_IS_NEW
+# Most calls repeat nothing: what they write then goes with the look, if it finds nothing.
+_LOOK_AND_WRITE = (
+    WHAT_IS_KNOWN
+    + """
+    WITH groups, receipts, unfinished, CASE
+        WHEN known = 0 AND receipts = [] AND unfinished <= $p.most_unfinished
+        THEN $p.writes ELSE [] END AS writes
+    """
+    + WHAT_IS_NEW
+    + "RETURN groups, receipts, unfinished, writes <> [] AS written"
+)
 
 # Lapsed answers that this call replaces, and any others.
 _FORGET_THESE: LiteralString = """
@@ -141,16 +161,27 @@ _FORGET: LiteralString = """
 class Writes:
     """Rows to write, for all accepted calls together."""
 
-    groups: set[str] = field(default_factory=set)  # with new items
-    items: list[dict[str, Any]] = field(default_factory=list)
-    receipts: list[dict[str, Any]] = field(default_factory=list)
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict)  # what each gets, by group_id
     answers: dict[Key, dict[str, Any]] = field(default_factory=dict)
     lapsed: list[dict[str, Any]] = field(default_factory=list)  # answers that those replace
 
+    def of_group(self, group_id: str, epoch: int | None) -> dict[str, Any]:
+        """What a group gets. `epoch` None: the one that it has when this is written."""
+        fresh: dict[str, Any] = {"group_id": group_id, "epoch": epoch, "items": [], "receipts": []}
+        return self.groups.setdefault(group_id, fresh)
+
     @property
-    def empty(self) -> bool:
-        """Whether there is nothing to write: every call was a replay or was refused."""
-        return not (self.items or self.receipts or self.answers)
+    def rows(self) -> list[dict[str, Any]]:
+        """In the order in which every client writes them; none where each call was a replay or refused."""
+        answers = sorted(self.answers.items())
+        return [
+            {
+                **group,
+                "items": sorted(group["items"], key=itemgetter("uuid")),
+                "answers": [row for (of_group, *_key), row in answers if of_group == group_id],
+            }
+            for group_id, group in sorted(self.groups.items())
+        ]
 
 
 @dataclass(slots=True)
@@ -189,8 +220,21 @@ class Intake(Receipts):
     async def _look_and_write(
         self, batches: Sequence[AcceptBatch], numbers: Sequence[int]
     ) -> list[Accepted | Exception]:
-        (row,) = await self._once(_LOOK, **_wanted(batches))
-        look = _look(row)
+        """As though all were new, which mostly is so; else by what is known."""
+        nothing = _Look(Known(0, repeats=True))
+        outcomes, admissions = admit_all(batches, nothing.known)
+        room = min((batch.queue_items for batch in batches), default=0) - nothing.known.unfinished
+        (row,) = await self._once(
+            _LOOK_AND_WRITE,
+            **_wanted(batches),
+            writes=_writes(admissions, numbers, nothing).rows,
+            most_unfinished=room,
+            shard=self._shard(),
+        )
+        *found, written = row
+        if written:
+            return outcomes
+        look = _look(found)
         outcomes, admissions = admit_all(batches, look.known)
         await self._write_accepted(_writes(admissions, numbers, look), self._once)
         return outcomes
@@ -218,18 +262,10 @@ class Intake(Receipts):
 
     async def _write_accepted(self, writes: Writes, run: Callable[..., Awaitable[list[Row]]]) -> None:
         """ConstraintError when another client was faster with a uuid or a key."""
-        if writes.empty:
-            return
         if writes.lapsed:
             await run(_FORGET_THESE, answers=writes.lapsed)
-        await run(
-            _WRITE,
-            groups=sorted(writes.groups),
-            items=sorted(writes.items, key=itemgetter("group_id", "uuid")),
-            receipts=writes.receipts,
-            answers=[row for _key, row in sorted(writes.answers.items())],
-            shard=self._shard(),
-        )
+        if rows := writes.rows:
+            await run(_WRITE, writes=rows, shard=self._shard())
 
     def _numbers(self, batch: AcceptBatch) -> int:
         """The first of a run of numbers in order of acceptance: time and, within it, a counter."""
@@ -289,38 +325,37 @@ def _writes(admissions: Sequence[Admission], numbers: Sequence[int], look: _Look
     """`numbers`: the first of each call's own numbers, by its place."""
     writes = Writes()
     for made in admissions:
-        batch = made.batch
-        epoch, first = look.epochs.get(batch.group_id, 0), numbers[made.place]
+        batch, first = made.batch, numbers[made.place]
+        epoch = look.epochs.get(batch.group_id)
+        of_group = writes.of_group(batch.group_id, epoch)
         for seq, item in enumerate(made.fresh, first + 1):
             look.seqs[batch.group_id, item.episode.uuid] = seq
-            writes.groups.add(batch.group_id)
-            writes.items.append(_item_row(batch, item, epoch, seq))
-        scope = {"group_id": batch.group_id, "epoch": epoch}
+            of_group["items"].append(_item_row(batch, item, seq))
         listed = {
-            **scope,
+            "group_id": batch.group_id,
             "receipt_id": made.answer.receipt_id,
             "uuids": [status.uuid for status in made.answer.items],
             "seqs": [look.seqs[batch.group_id, status.uuid] for status in made.answer.items],
         }
         if made.records_receipt:
             duplicates = [status.duplicate for status in made.answer.items]
-            writes.receipts.append(
+            of_group["receipts"].append(
                 {**listed, "part": first, "created_ms": batch.now_ms, "duplicates": duplicates}
             )
         if (key := key_of(batch)) is not None:
             address = {"operation": batch.operation, "key": batch.idempotency_key}
             if key in look.answers and key not in writes.answers:
-                writes.lapsed.append({**scope, **address, "now_ms": batch.now_ms})
+                lapsed = {"group_id": batch.group_id, "epoch": epoch, "now_ms": batch.now_ms}
+                writes.lapsed.append({**lapsed, **address})
             of_call = {"input_hash": batch.input_hash, "expires_ms": made.expires_ms}
             writes.answers[key] = {**listed, **address, **of_call}
     return writes
 
 
-def _item_row(batch: AcceptBatch, item: NewItem, epoch: int, seq: int) -> dict[str, Any]:
+def _item_row(batch: AcceptBatch, item: NewItem, seq: int) -> dict[str, Any]:
     """Parameters of an item and its episode."""
     return {
         "group_id": batch.group_id,
-        "epoch": epoch,
         "seq": seq,
         "receipt_id": batch.receipt_id,
         "now_ms": batch.now_ms,

@@ -217,10 +217,10 @@ def present(
     `ended`: the group has left the epoch of the receipt, and these are not unfinished; the deletion may still
     be under way.
     """
-    by_seq = {row.seq: row for row in status_rows(found)}
+    rows = {(row.uuid, row.seq): row for row in status_rows(found)}  # two processes may give one seq
     statuses: list[ItemStatus] = []
     for uuid, seq in entries:
-        row = by_seq.get(seq)
+        row = rows.get((uuid, seq))
         if row is None:
             statuses.append(ItemStatus(group_id, uuid, ItemState.DELETED, receipt_id, created_ms))
         elif ended is None:

@@ -155,10 +155,11 @@ async def test_items_accepted_into_a_deleted_epoch_end_deleted(
     await accepted(store, episode(group, "e0"))
     late = _as_interrupted(store)
     late.between = other
-    result = await accepted(late, episode(group, "e1"))
+    result = await accepted(late, episode(group, "e0"), episode(group, "e1"))
     receipt = await store.receipt(result.receipt_id)
     assert receipt is not None
-    assert [(i.state, i.reason) for i in receipt.items] == [(ItemState.DELETED, "group_deleted")]
+    ended = [(i.uuid, i.state, i.reason) for i in receipt.items]
+    assert ended == [(each, ItemState.DELETED, "group_deleted") for each in ("e0", "e1")]
     assert (await store.list_items(group, (), 9, None)).rows == ()
     assert await store.episode("e1", group) == []
     assert await store.recent_episodes(group, 9) == []

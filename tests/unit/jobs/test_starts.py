@@ -54,3 +54,13 @@ def test_a_group_has_fewer_batches_under_way_beside_others() -> None:
             with starts.group(), starts.group():
                 assert starts.ahead(3) == 1
         assert starts.ahead(3) == 3
+
+
+def test_a_batch_is_large_where_no_other_group_waits_for_it() -> None:
+    starts = BatchStarts()
+    with starts.group():
+        assert starts.items(64, 32) == 64
+        assert starts.items(64, 32, joining=1) == 32
+        with starts.group():
+            assert (starts.items(64, 32), starts.items(8, 32)) == (32, 8)
+    assert starts.items(64, 32, joining=1) == 64

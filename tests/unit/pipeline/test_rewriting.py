@@ -369,8 +369,9 @@ async def test_the_turn_is_free_while_a_commit_decides(bench: Rewriting) -> None
         taken.append(bench.rewriter.turn(group_id).lock.locked())
         return await candidates(group_id, query)
 
-    bench.store.candidates = looked  # type: ignore[method-assign]
     await bench.commit(says(1))
+    bench.store.candidates = looked  # type: ignore[method-assign]
+    await bench.commit(says(2))
     assert taken == [False], "deciding may ask a model"
 
 
@@ -404,6 +405,12 @@ async def test_a_micro_batch_reads_its_names_once(bench: Rewriting, monkeypatch:
     calls = counting(bench, monkeypatch)
     await bench.commit(says(1, 2), says(3))
     assert calls == {"names": 1, "candidates": 1, "slots": 1, "apply": 1}
+
+
+async def test_of_a_new_group_names_alone_are_read(bench: Rewriting, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = counting(bench, monkeypatch)
+    await bench.commit(says(1, 2), says(3))
+    assert calls == {"names": 1, "apply": 1}
 
 
 async def test_a_summary_written_while_a_batch_decides_costs_a_read_and_no_plan(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
+from kgsvc.domain.model.delta import NameView
 from kgsvc.domain.model.extraction import ExtractedEdge, ExtractedNode, Extraction
 from kgsvc.domain.model.graph import RoleType, Source
 from kgsvc.pipeline.preparing import PreparedItem
@@ -40,6 +42,21 @@ async def test_a_first_name_means_the_only_speaker_of_that_name(together: bool) 
     else:
         for each in said:
             await spoken(bench, each)
+    assert await bench.entities() == {**TOM, "Ann": {"ann"}}
+
+
+async def test_who_is_found_by_a_first_name_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(None)
+    await spoken(bench, ("Tom Weber", names("Tom Weber")))
+    read, asked = bench.store.names, []
+
+    async def counted(group_id: str, keys: Collection[str], uuids: Collection[str] = ()) -> NameView:
+        asked.append(sorted(keys))
+        return await read(group_id, keys, uuids)
+
+    monkeypatch.setattr(bench.store, "names", counted)
+    await spoken(bench, ("Ann", names("Ann", "Tom")))
+    assert asked == [["ann", "tom"]]
     assert await bench.entities() == {**TOM, "Ann": {"ann"}}
 
 
