@@ -217,15 +217,8 @@ async def _start_worker(
     committer = Committer(store, embedder, clock, models.resolver, core.limits, ontologies, rewriter, tracer)
     preparer = Preparer(store, models.extractor, embedder, clock, core.pressure, ontologies, tracer)
     steps = Steps(preparer.prepare, committer.commit)
-    jobs = GroupJobs(
-        store,
-        steps,
-        Outcomes(core.metrics),
-        RetryPolicy(queue, rng),
-        queue,
-        clock,
-        changes=core.activity.changes,
-    )
+    retry, changes = RetryPolicy(queue, rng), core.activity.changes
+    jobs = GroupJobs(store, steps, Outcomes(core.metrics), retry, queue, clock, changes=changes)
     # On Neo4j a transaction is a round trip; on the embedded store it costs less than waiting for others.
     together = queue.groups_at_once // 2 if settings.store.kind == "neo4j" else 1
     groups = group_work(jobs, modes.may_begin(models.ingests_by_server), together)
@@ -240,7 +233,7 @@ async def _start_worker(
     describer = Describer(store, embedder, models.summariser)
     builder = CommunityBuilder(store, louvain, describer, settings.communities, clock)
     by_model = models.summariser is not None or models.embeds_by_server
-    building = build_work(store, builder, RetryPolicy(queue, rng), queue, clock, modes.may_begin(by_model))
+    building = build_work(store, builder, retry, queue, clock, modes.may_begin(by_model))
     builds = Dispatcher(building, core.activity, queue, clock, owner_id)
     background(stack, builds.run(), "builds of communities")
     if embedder is not None:
@@ -249,11 +242,11 @@ async def _start_worker(
             store, embedder, clock, queue.attempts_per_step, charge, core.metrics.filled_vectors.inc
         )
         begin = modes.may_begin(models.embeds_by_server)
-        filling = fill_work(store, filler, RetryPolicy(queue, rng), clock, embedder.space, begin)
+        filling = fill_work(store, filler, retry, clock, embedder.space, begin)
         fills = Dispatcher(filling, core.activity, queue, clock, owner_id)
         background(stack, fills.run(), "vectors to be filled in")
     if settings.communities.follow:
-        follower = Follower(store, core.activity.changes, clock, modes.writable)
+        follower = Follower(store, changes, clock, modes.writable)
         background(stack, follower.run(), "communities that follow")
 
 

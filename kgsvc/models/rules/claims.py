@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from kgsvc.domain.model.graph import FactKind, Polarity
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.marking import MarkedLine, is_mark
-from kgsvc.models.rules.patterns import alternatives
 from kgsvc.models.rules.relations import RelationClaim, RelationRule, rules_for, screaming
-from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
-from kgsvc.models.rules.shaping import SINGLE_KIN, Shaped, is_of, several, shaped, type_of_kin
+from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene
+from kgsvc.models.rules.shaping import Shaped, is_of, several, shaped, type_of_kin
 from kgsvc.models.rules.tenses import Tense, begins, begun, ended, gone, nearer, tense_of, told_at
 from kgsvc.models.rules.text import listed, word_set
 from kgsvc.models.rules.times import Time
@@ -45,12 +44,6 @@ _SAME = {  # one attribute in other words
 _GOING_ON = ("PLAYS", "LEARNS", "WORKS_AS")  # "I'm playing tennis" tells of more than now
 _NO_THINGS = en.STOP | en.VAGUE | word_set("n't go see being back last game games ropes")
 _JOINERS = frozenset({"and", "but", ","})
-_PETS = word_set("dog cat pet puppy kitten rabbit hamster horse parrot")
-_DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
-_WHICH = "(?:best |old |close |good |older |younger |little |big |twin )?"
-_KIN = re.compile(
-    rf"(?<![^ ])(?:my|our|(?P<of>N\d+) 's) {_WHICH}(?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])"
-)
 
 
 @dataclass(slots=True)
@@ -109,28 +102,7 @@ class Claims:
             after -= 1
         return after
 
-    def asides(self) -> Iterator[Told]:
-        """ "my wife Anna": a short fact beside what the sentence says."""
-        speaker = self.scene.speaker
-        for match in _KIN.finditer(self.line.text) if speaker is not None else ():
-            target, role = self.line.name(match["o"]), match["role"]
-            whose = self.line.name(match["of"]) if match["of"] else speaker
-            several = role.endswith("s") and role != "boss"  # "my friends Ann, Ben"
-            if whose and target and target is not whose and not several and self._sure(match.start()):
-                kind = FactKind.FUNCTIONAL if role in SINGLE_KIN else FactKind.STATE
-                target.specify(type_of_kin(role))
-                draft = Drafted(screaming(f"HAS_{role}"), kind, whose, target)
-                yield self._aside(draft, role, match)
-
-    def _aside(self, draft: Drafted, role: str, match: re.Match[str]) -> Told:
-        """Who somebody has, or an animal that is no more."""
-        whose, name, now = f"{draft.source.name}'s {role}", draft.target.name, self.scene.reference_ms
-        if role in _PETS and _DIED.match(match.string, match.end("o")):
-            over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(self.line.times, now))
-            return over, f"{whose} {name} has died."
-        return draft._replace(valid_ms=now), f"{whose} is {name}."
-
-    def _sure(self, offset: int, believed: int = 0) -> bool:
+    def sure(self, offset: int, believed: int = 0) -> bool:
         """Whether nothing before a place of the line makes it unsure what is said there."""
         first = self.line.at(offset)
         start = max(believed, self._behind(_GOVERNED, first))
@@ -190,7 +162,7 @@ class Claims:
         if any(first < each.after and each.first < after for each in found):
             return None
         believed = max((each.after for each in found), default=0)
-        sure = self._sure(match.start(), believed) and self._plain(first, after) and _agrees(match)
+        sure = self.sure(match.start(), believed) and self._plain(first, after) and _agrees(match)
         subject = self._subject(match, first, found) if sure else None
         if subject is None:
             return None

@@ -6,7 +6,6 @@ are kept in passages: a sentence that names something, and what follows until an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,12 +15,14 @@ from kgsvc.domain.wrapping import unwrapped
 from kgsvc.models.rules import english as en
 from kgsvc.models.rules.aliases import read_aliases
 from kgsvc.models.rules.claims import Claims, FoundClause
+from kgsvc.models.rules.kin import asides
 from kgsvc.models.rules.marking import MarkedLine, is_mark, mark
 from kgsvc.models.rules.scene import Drafted, NodeDraft, Scene, Told
 from kgsvc.models.rules.scripts import foreign, read_foreign
 from kgsvc.models.rules.speakers import Cast
+from kgsvc.models.rules.substance import content, of_themselves
 from kgsvc.models.rules.tenses import nearer
-from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, titled, unlinked, word_set, words_of
+from kgsvc.models.rules.text import READ, Paragraph, paragraphs_of, titled, unlinked, words_of
 from kgsvc.models.rules.usage import NameUsage, usage_of
 from kgsvc.models.rules.wording import redated, restated
 
@@ -34,19 +35,6 @@ _REPLY = 300  # characters of an answer that says nothing without its question
 _HEADINGS = 4  # above one passage
 _TALK = 6  # marks; what is longer and has any content is no small talk
 _WEIGHTS = {SAID: 0.8, MENTIONED: 0.8, BESIDE: 0.8, ASKED: 0.4}
-_OF_THEMSELVES = re.compile(
-    r"(?:I|we|(?:my|our) [a-z]+) "
-    r"(?:(?:also|still|always|usually|often|never|do|does|n't|not|'ve|have|has) ){0,4}"
-    r"(?:(?:have|has|had|got|take|takes|own|owns|drink|drinks|eat|eats|smoke|smokes|collect|collects|ride|rides"
-    r"|teach|teaches|cook|cooks|paint|paints|speak|speaks|keep|keeps|grow|grows|wear|wears|write|writes) "
-    r"|(?:am|'m|are|'re|is|'s) on )"
-)
-_PASSING = word_set(
-    "question questions idea ideas time plan plans feeling point problem problems chance fun clue doubt"
-    " doubts minute second moment look issue issues choice care break sense trouble news way board track"
-    " rest note advice turn seat photo photos picture pictures bath shower nap work"
-)
-_SLIGHT = en.STOP | en.VAGUE | en.INTERJECTIONS
 _TRAILING = " ,;:-–—&"
 _FIRST_WORDS = 6  # by which a text without a name is called, at most
 
@@ -113,7 +101,7 @@ class _ProseReader:
                 self._paragraph(paragraph.sentences)
         self._flush()
         self.slight += self.headings
-        if not self.kept and self.slight and len(self._content(" ".join(self.slight))) >= _SUBSTANCE:
+        if not self.kept and self.slight and len(content(" ".join(self.slight))) >= _SUBSTANCE:
             self._state(_Passage(self.slight[:20], substance=_SUBSTANCE, asked=False))
 
     def _paragraph(self, sentences: Iterable[str]) -> None:
@@ -195,12 +183,12 @@ class _ProseReader:
             if _is_vocative(line) and len(names) == 1 and not self.above:
                 names = []
             dated = line.amounts or any(time.begin_ms is not None for time in line.times)
-            content = len(self._content(line.text))
-            telling = names or dated or content > 1 or (content and len(line.starts) > _TALK)
-            telling = telling or (self.scene.speaker is not None and self._of_themselves(line.text))
-            substance = max(content, _SUBSTANCE) if telling else 0
+            count = len(content(line.text))
+            telling = names or dated or count > 1 or (count and len(line.starts) > _TALK)
+            telling = telling or (self.scene.speaker is not None and of_themselves(line.text))
+            substance = max(count, _SUBSTANCE) if telling else 0
             self._keep(sentence, names, substance, asked, _when(line, self.scene.reference_ms))
-        for drafted, words in () if asked else claims.asides():
+        for drafted, words in () if asked else asides(claims):
             self._add(drafted, words)
         for drafted, words in redated(line, self.scene, lambda: self.told or self.said_before()):
             self._add(drafted, words)
@@ -216,7 +204,7 @@ class _ProseReader:
     def _says_more(self, line: MarkedLine, each: FoundClause) -> bool:
         """Whether words stand behind an end, which would hang on a closed fact alone."""
         ended = all(draft.polarity is not Polarity.ASSERTS for draft in each.drafted)
-        return ended and bool(self._content(" ".join(line.text.split(" ")[each.end : each.after])))
+        return ended and bool(content(" ".join(line.text.split(" ")[each.end : each.after])))
 
     def _meant(self) -> None:
         """Put whom "she" means beside the words: the sentence before, or in talk the ends of what it claims,
@@ -228,15 +216,6 @@ class _ProseReader:
             ends = {draft.source.name: None, draft.target.name: None}
             ends.pop(self.scene.speaker.name, None)
             self.scene.replies_to = f"of {' and '.join(ends)}" if ends else ""
-
-    def _of_themselves(self, text: str) -> bool:
-        """Whether few words tell what somebody has, takes or does: "I have asthma", "I'm on metformin"."""
-        found = _OF_THEMSELVES.match(text)
-        return found is not None and bool(set(self._content(text[found.end() :])) - _PASSING)
-
-    def _content(self, text: str) -> list[str]:
-        words = (word.strip(".,;:!?()\"'").lower() for word in text.split())
-        return [word for word in words if len(word) > 2 and word not in _SLIGHT and not is_mark(word.upper())]
 
     def _clause(self, line: MarkedLine, each: FoundClause) -> None:
         """The facts of a clause, all with its words."""
