@@ -378,5 +378,8 @@ def _agrees(match: re.Match[str]) -> bool:
         or groups.get("s") in (None, "I", "we", "they", "my", "our")
     ):
         return True
+    last = groups["s"].split(" ")[-1]
+    if last in en.KIN and (last.endswith("s") or last == "children"):  # "my parents live in Bergen"
+        return True
     aux = set((groups.get("aux") or "").split(" "))
     return not aux.isdisjoint(("do", "does", "did", "will", "'ll", "wo", "to"))

@@ -144,6 +144,13 @@ USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Locat
     (=switch migrate): START VERB TWO
 USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event
     (=replace): (?P<s>I|we) VERB(?:our |my |the )?(?P<o>N\d+) with (?:the |an? )?(?P<p>N\d+)
+OWNS state s>o end Person>!Person/Location & OWNS state s>p begin Person>!Person/Location
+    (=trade swap): START VERB(?:in )?(?:my |our |the )(?P<o>N\d+)(?: in)? for
+    (?:an? |the )(?:new |used )?(?P<p>N\d+)
+LIVES_IN functional s>o state Person>Location & LIVES_WITH state s>p state Person>=Person
+    (=live): START VERB with (?P<p>N\d+) in (?P<o>N\d+)
+LIVES_IN functional s>o state Person>Location
+    (=live): START VERB with (?:my|our|his|her|their) (?:[a-z]+ )?(?:KIN) (?:N\d+ )?in (?P<o>N\d+)
 LOCATED_IN functional s>o end !Person>Location & LOCATED_IN functional s>p begin !Person>Location
     (=move relocate): SUBJECT VERB(?:its|their|our|the) (?:headquarters|head office|office|offices) TWO
 LOCATED_IN functional s>o begin !Person>Location
@@ -166,6 +173,8 @@ WORKS_AT functional s>o end Person>Organization (=quit leave lose):
     START VERB(?:my|his|her|their) job at OBJECT
 WORKS_AT functional s>o end Person>Organization (longer): SUBJECT AUX BE no longer (?:at|with) OBJECT
 WORKS_AS functional s>np state Person> (=work): START VERB as (?:an? |the )?SOME
+WORKS_AS state s>np begin Person> (promoted): SUBJECT AUX (?P<verb>got|am|'m|is|'s|was|were|been) promoted to
+    (?:an? |the )?(?P<np>(?:[a-z-]+ ){0,2}(?:JOBS|lead|leader|head|partner|supervisor))BREAK
 WORKS_AS state s>np state Person> (JOBS): SUBJECT AUX BE NOT an? (?P<np>(?:[a-z-]+ ){0,2}(?:JOBS))BREAK
 BORN_IN functional s>o state Person>Location (born):
     SUBJECT AUX BE NOT born (?:on )?T\d+ (?:, )?(?:in|at) OBJECT

@@ -23,6 +23,7 @@ _GROUPS = word_set(
     "club team gym band group party program programme class course league choir society church"
 )
 _FIRMS = word_set("inc corp corporation ltd llc gmbh ag plc company bank")
+_PETS = word_set("dog cat puppy kitten pet")
 _RACES = word_set("marathon race relay triathlon half 5k 10k")
 _NAMED = en.GIVEN_NAMES | word_set("assistant ai bot agent")
 _ONCE = {  # what is done once, with somebody and to an assembly: "joined the Whigs in a league"
@@ -115,8 +116,10 @@ def _one(role: str) -> str:
 
 
 def type_of_kin(role: str) -> str:
-    """What one's wife, boss or company is."""
-    return "Organization" if role in ("company", "team") else "Person"
+    """What one's wife, boss, cat or company is."""
+    if role in ("company", "team"):
+        return "Organization"
+    return "Animal" if _one(role) in _PETS else "Person"
 
 
 def several(groups: Mapping[str, str | None]) -> str:

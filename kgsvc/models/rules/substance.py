@@ -15,6 +15,10 @@ _OF_THEMSELVES = re.compile(
     r"|teach|teaches|cook|cooks|paint|paints|speak|speaks|keep|keeps|grow|grows|wear|wears|write|writes) "
     r"|(?:am|'m|are|'re|is|'s) on )"
 )
+_HABIT = re.compile(
+    r"(?:I|we|(?:my|our) [a-z]+|N\d+) (?:.* )?"
+    r"(?:every|each|daily|nightly|weekly|monthly|(?:once|twice) an?)\b"
+)
 _PASSING = listed("passing", word_set)
 _SLIGHT = en.STOP | en.VAGUE | en.INTERJECTIONS
 
@@ -26,6 +30,8 @@ def content(text: str) -> list[str]:
 
 
 def of_themselves(text: str) -> bool:
-    """Whether few words tell what somebody has, takes or does: "I have asthma", "I'm on metformin"."""
+    """Whether few words tell what somebody has, takes or does: "I have asthma", "I run every morning"."""
+    if _HABIT.match(text):
+        return True
     found = _OF_THEMSELVES.match(text)
     return found is not None and bool(set(content(text[found.end() :])) - _PASSING)
