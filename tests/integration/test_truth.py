@@ -202,6 +202,21 @@ CASES = {
         ("Maya works at Bakery",),
         model=False,
     ),
+    "who leaves where they work works there no more": Case(
+        (CLINIC, replace(LEFT, relation="MEMBER_OF", kind=STATE)),
+        (("Maya works at Clinic", "2024-02-01", "2024-04-30", "superseded"),),
+        (),
+        model=False,
+    ),
+    "who leaves what nothing is known of has been a member": Case(
+        (BAKERY, replace(LEFT, relation="MEMBER_OF", kind=STATE)),
+        (
+            ("Maya left Clinic", "?", "2024-04-30", None),
+            ("Maya works at Bakery", "2024-05-01", None, None),
+        ),
+        ("Maya works at Bakery",),
+        model=False,
+    ),
     "what is denied is kept as denied": Case(
         (CLINIC, Saying("2024-05-01", "Maya never worked at Clinic", polarity=DENIES)),
         (

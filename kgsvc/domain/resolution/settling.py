@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.plan import Contradiction, statement_of
@@ -24,6 +24,8 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.domain.text import normalise
 
+# Who leaves something may work or study there: what it is, the words do not tell.
+_ALSO_ENDS = {"MEMBER_OF": ("WORKS_AT", "STUDIES_AT", "ASSIGNED_TO", "WORKS_ON")}
 BESIDE = "beside"  # the qualifier of what holds beside another text of its slot
 
 
@@ -53,7 +55,7 @@ def slots_of(
     for entry in statements:
         decision = decisions.facts.get(entry.place)
         if entry.statement.wording.polarity is Polarity.ENDS:
-            slots.add(_sibling(entry.statement.wording))
+            slots.update(map(_slot, _kindred(entry.statement.wording)))
         elif decision is not None and decision.by_model:
             slots.add(_beside(entry).slot)
     for decision in decisions.facts.values():
@@ -204,10 +206,10 @@ class _Settling:
             slot, wording = found[0]
             wording = replace(wording, polarity=Polarity.ENDS, fact=own.wording.fact)
             return replace(stated, slot=slot, statement=replace(own, wording=wording))
-        sibling = _sibling(own.wording)
-        if not self._holds(stated.slot, own.wording) and self._holds(sibling, own.wording):
-            wording = replace(own.wording, kind=_other_kind(own.wording.kind))
-            return replace(stated, slot=sibling, statement=replace(own, wording=wording))
+        kindred = () if self._holds(stated.slot, own.wording) else _kindred(own.wording)
+        for wording in kindred:
+            if self._holds(_slot(wording), own.wording):
+                return replace(stated, slot=_slot(wording), statement=replace(own, wording=wording))
         return stated
 
     def _holds(self, slot: str, end: EdgeWording) -> bool:
@@ -289,10 +291,17 @@ def _other_kind(kind: FactKind) -> FactKind:
     return FactKind.STATE if kind is FactKind.FUNCTIONAL else FactKind.FUNCTIONAL
 
 
-def _sibling(wording: EdgeWording) -> str:
-    """The slot of the same relation between the same two as the other kind."""
-    kind = _other_kind(wording.kind)
-    return slot_of(kind, wording.source_uuid, wording.name, wording.target_uuid, wording.qualifiers)
+def _kindred(end: EdgeWording) -> Iterator[EdgeWording]:
+    """What the words of an end may end too: the same relation as the other kind, and others between the same
+    two."""
+    yield replace(end, kind=_other_kind(end.kind))
+    for name in _ALSO_ENDS.get(end.name, ()):
+        for kind in (FactKind.FUNCTIONAL, FactKind.STATE):
+            yield replace(end, name=name, kind=kind)
+
+
+def _slot(wording: EdgeWording) -> str:
+    return slot_of(wording.kind, wording.source_uuid, wording.name, wording.target_uuid, wording.qualifiers)
 
 
 def _beside(entry: SlotStatement) -> SlotStatement:
