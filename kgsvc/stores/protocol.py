@@ -95,20 +95,18 @@ class QueueStore(Protocol):
         """When, after this time, a group has something due that has nothing due before, not later than that:
         when to look again. None: there is none."""
 
-    async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-        """Take the lease if the group's record still is as `seen` (token, owner, renewals): new token =
-        token + 1, owner set, served_ms = now_ms; None when somebody was faster. When `seen` had another
-        owner, its started items become suspect; those of a lease of the same owner, of which the answer was
-        lost, are unmarked as by `release`: no process died. Items of an older epoch end, shown as DELETED
-        (group_deleted)."""
-
     async def begin(
         self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int
     ) -> list[Claimed | None]:
-        """`claim` each of these groups, all in one transaction, and start their due items as `start_items`
-        does: at most `limit` of a group, and of bodies about its equal share of `max_bytes`; whether more are
-        due that did not fit into these is told. A group of which a suspect is due comes without items:
-        `start_items` begins that one alone. One result a group, in order; None: somebody was faster."""
+        """Take the leases of these groups, all in one transaction, where the group's record still is as
+        `seen` (token, owner, renewals): new token = token + 1, owner set, served_ms = now_ms. When `seen` had
+        another owner, its started items become suspect; those of a lease of the same owner, of which the
+        answer was lost, are unmarked as by `release`: no process died. Items of an older epoch end, shown as
+        DELETED (group_deleted). One result a group, in order; None: somebody was faster.
+
+        Their due items are started as `start_items` does: at most `limit` of a group, and of bodies about its
+        equal share of `max_bytes`; whether more are due that did not fit into these bytes is told. A group of
+        which a suspect is due comes without items: `start_items` begins that one alone."""
 
     async def renew(self, leases: Sequence[Lease]) -> list[str]:
         """Move the renewal counters of the leases that are still held; returns the group_ids still held."""

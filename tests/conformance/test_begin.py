@@ -9,7 +9,7 @@ import pytest
 
 from kgsvc.domain.errors import LeaseLost, RevisionChanged
 from kgsvc.domain.model.items import CRASH, Claimed, GroupWork, ItemState, Transition
-from tests.support.samples import HUGE, MANY, NOW, Scratch, present
+from tests.support.samples import HUGE, MANY, NOW, Scratch, claim, present
 
 
 async def _seen(*groups: Scratch) -> list[GroupWork]:
@@ -52,7 +52,7 @@ async def test_a_group_that_somebody_took_is_left_out_alone(g: Scratch) -> None:
     for each in groups:
         await each.accepted(each.episode("e1"))
     seen = await _seen(*groups)
-    other = present(await g.store.claim(seen[1], "worker-b", NOW))
+    other = present(await claim(g.store, seen[1], "worker-b"))
     found = await _begin(g, seen)
     assert [each is None for each in found] == [False, True, False]
     assert await g.store.renew([other]) == [groups[1].id]

@@ -7,7 +7,7 @@ import pytest
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.items import CRASH, ItemState, Lease, QueuedItem, Step
-from tests.support.samples import HUGE, MANY, NOW, Scratch, present
+from tests.support.samples import HUGE, MANY, NOW, Scratch, claim, present
 
 
 async def test_items_come_by_reference_time_and_uuid(g: Scratch) -> None:
@@ -142,14 +142,14 @@ async def test_one_claim_of_the_same_sight_wins(g: Scratch) -> None:
     """Two claims of the same `seen`, one after the other or at once: one lease, the other None."""
     await g.accepted(g.episode("e1"))
     seen = present(await g.work())
-    first = present(await g.store.claim(seen, "worker-a", NOW))
-    assert await g.store.claim(seen, "worker-b", NOW) is None
-    assert await g.store.claim(seen, "worker-a", NOW) is None
+    first = present(await claim(g.store, seen, "worker-a"))
+    assert await claim(g.store, seen, "worker-b") is None
+    assert await claim(g.store, seen, "worker-a") is None
     assert await g.store.renew([first]) == [g.id]
     for n in range(5):
         seen = present(await g.work())
         owners = [f"worker-{n}-{k}" for k in range(4)]
-        claims = await asyncio.gather(*(g.store.claim(seen, owner, NOW) for owner in owners))
+        claims = await asyncio.gather(*(claim(g.store, seen, owner) for owner in owners))
         won = [lease for lease in claims if lease is not None]
         assert len(won) == 1
         current = present(await g.work())
@@ -163,8 +163,8 @@ async def test_a_renewal_outdates_what_was_seen(g: Scratch) -> None:
     assert await g.store.renew([lease]) == [g.id]
     moved = present(await g.work())
     assert moved.renewals != seen.renewals
-    assert await g.store.claim(seen, "worker-b", NOW) is None
-    assert await g.store.claim(moved, "worker-b", NOW) is not None
+    assert await claim(g.store, seen, "worker-b") is None
+    assert await claim(g.store, moved, "worker-b") is not None
 
 
 async def test_renew_tells_what_is_still_held(g: Scratch) -> None:
@@ -189,7 +189,7 @@ async def test_release_frees_the_group(g: Scratch) -> None:
     assert seen.owner_id is None
     with pytest.raises(LeaseLost):
         await g.due(lease)
-    again = present(await g.store.claim(seen, "worker-b", NOW))
+    again = present(await claim(g.store, seen, "worker-b"))
     assert await _begun(g, again) == [("e1", False, 0), ("e2", False, 0)]
 
 
@@ -201,7 +201,7 @@ async def test_releasing_a_lost_lease_does_nothing(g: Scratch) -> None:
     assert await g.store.renew([held]) == [g.id]
     await g.leased("worker-c")
     seen = present(await g.work())
-    final = present(await g.store.claim(seen, "worker-d", NOW))
+    final = present(await claim(g.store, seen, "worker-d"))
     (item,) = await g.due(final)
     assert item.suspect
 

@@ -11,7 +11,7 @@ from kgsvc.domain.model.communities import BuildRequest
 from kgsvc.domain.model.items import ItemState
 from kgsvc.domain.model.modes import ModeChange, ServiceModes
 from kgsvc.stores.protocol import GroupSize, Store
-from tests.support.samples import HUGE, MANY, NOW, Scratch, present
+from tests.support.samples import HUGE, MANY, NOW, Scratch, claim, present
 from tests.support.stores import ON_REAL
 
 LATER = NOW + 1_000
@@ -102,7 +102,7 @@ async def test_who_saw_a_group_before_its_pause_does_not_get_it(how: str, g: Scr
     seen = [present(await each.work()) for each in (g, other)]
     await g.store.pause_group(g.id, NOW)
     if how == "claim":
-        assert await g.store.claim(seen[0], "worker-a", NOW) is None
+        assert await claim(g.store, seen[0], "worker-a") is None
         return
     mine, theirs = await g.store.begin(seen, "worker-a", NOW, MANY, HUGE)
     assert mine is None

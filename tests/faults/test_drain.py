@@ -10,6 +10,7 @@ from tests.faults.feeder import Feeder, Trigger, fed, fed_to_the_end
 from tests.support.client import Client, completed, episode
 from tests.support.graphs import assert_sound
 from tests.support.model_process import ModelProcess
+from tests.support.samples import claim
 from tests.support.service import Service
 from tests.support.store_spec import StoreSpec, dumped, opened
 
@@ -88,7 +89,7 @@ async def assert_unharmed(spec: StoreSpec, group: str, uuids: set[str]) -> None:
         works = [work for work in await store.ready_groups(now_ms + 60_000, 100) if work.group_id == group]
         assert [work.owner_id for work in works] in ([], [None])
         for work in works:
-            lease = await store.claim(work, "looking", now_ms)
+            lease = await claim(store, work, "looking", now_ms)
             assert lease is not None
             items = await store.start_items(lease, now_ms + 60_000, 1_000, 10**9, ())
             assert [(item.suspect, item.attempts) for item in items] == [(False, {})] * len(items)

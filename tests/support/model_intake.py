@@ -172,7 +172,7 @@ class ModelQueue(ModelIntake):
         ]
         return min((due_ms for due_ms in first if due_ms > after_ms), default=None)
 
-    async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
+    def _claimed(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
         group = self.peek(seen.group_id)
         now = _work(group)
         if group.paused_ms is not None:
@@ -195,7 +195,7 @@ class ModelQueue(ModelIntake):
     ) -> list[Claimed | None]:
         taken: list[Claimed | None] = []
         for each in seen:
-            lease = await self.claim(each, owner_id, now_ms)
+            lease = self._claimed(each, owner_id, now_ms)
             items: list[QueuedItem] = []
             due = [item for item in self.peek(each.group_id).items.values() if item.due(now_ms)]
             if lease is not None and not any(item.suspect for item in due):

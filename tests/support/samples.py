@@ -23,7 +23,7 @@ from kgsvc.domain.model.items import (
 )
 from kgsvc.domain.model.keys import content_hash, digest, fact_key, name_key, slot_of
 from kgsvc.domain.text import normalise
-from kgsvc.stores.protocol import Store
+from kgsvc.stores.protocol import QueueStore, Store
 
 NOW = 1_760_000_000_000  # 2025-10-09; checks count system time from here
 MANY = 100_000  # a limit that nothing in a check reaches
@@ -101,7 +101,13 @@ async def work(store: Store, group_id: str, now_ms: int = NOW) -> GroupWork | No
 async def leased(store: Store, group_id: str, owner_id: str = "worker-a", now_ms: int = NOW) -> Lease:
     """A lease on a group that has work."""
     seen = present(await work(store, group_id, now_ms))
-    return present(await store.claim(seen, owner_id, now_ms))
+    return present(await claim(store, seen, owner_id, now_ms))
+
+
+async def claim(store: QueueStore, seen: GroupWork, owner_id: str, now_ms: int = NOW) -> Lease | None:
+    """Take the lease of a group and start nothing; None: somebody was faster."""
+    (claimed,) = await store.begin([seen], owner_id, now_ms, 0, 0)
+    return None if claimed is None else claimed.lease
 
 
 async def started(store: Store, lease: Lease, now_ms: int = NOW) -> list[str]:

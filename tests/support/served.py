@@ -25,6 +25,7 @@ from kgsvc.search.settings import SearchSettings
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
 from tests.support.client import Client
+from tests.support.samples import claim
 
 # Small, so that tests can exceed them.
 LIMITS = Limits(
@@ -130,7 +131,7 @@ async def finish(store: Store, group_id: str, state: ItemState, reason: str | No
     """Bring every unfinished item of a group into `state`, as a worker would; their uuids."""
     now_ms = SystemClock().now_ms()
     work = next(w for w in await store.ready_groups(now_ms, 100) if w.group_id == group_id)
-    lease = await store.claim(work, "test", now_ms)
+    lease = await claim(store, work, "test", now_ms)
     assert lease is not None
     uuids: list[str] = []
     while items := await store.start_items(lease, now_ms, 100, 2**20, uuids):

@@ -326,7 +326,6 @@ class EmbeddedQueue(EmbeddedBase):
 
     ready_groups = reading(_ready_groups)
     next_due_ms = reading(_next_due_ms)
-    claim = writing(_claim)
     begin = writing(_begin)
     renew = writing(_renew)
     release = writing(_release)

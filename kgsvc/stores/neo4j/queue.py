@@ -58,33 +58,8 @@ _NEXT_DUE: LiteralString = """
     RETURN w.due_ms ORDER BY w.due_ms LIMIT 1
     """
 
-# `claim` is new with every call: run again after its answer was lost, this recognises its own lease.
-_CLAIM: LiteralString = """
-    <LOCKED_GROUP>
-    WITH g
-    WHERE g.claim = $p.claim OR (NOT g:KgPaused
-        AND g.owner_token = $p.owner_token AND g.renewals = $p.renewals
-        AND (g.owner_id = $p.owner_id OR (g.owner_id IS NULL AND $p.owner_id IS NULL)))
-    SET g.owner_token = $p.owner_token + 1, g.owner_id = $p.by, g.served_ms = $p.now_ms, g.claim = $p.claim
-    WITH g
-    CALL (g) {
-        WITH g WHERE $p.owner_id <> $p.by
-        MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.started IS NOT NULL
-        SET i.suspect = true, i.started = null
-    }
-    CALL (g) {
-        WITH g WHERE $p.owner_id = $p.by
-        <UNMARK>
-    }
-    RETURN g.epoch, EXISTS {
-        MATCH (i:KgPending)
-        WHERE i.group_id = g.group_id AND i.epoch < g.epoch AND i.reference_ms IS NOT NULL
-            AND i.uuid IS NOT NULL
-    }
-    """
-
-# Claims as _CLAIM does and starts as _START does, but not where a suspect is due. Run again after its answer
-# was lost, what it has started itself is not that of another.
+# `claim` is new with every call: run again after its answer was lost, this recognises its own lease, and what
+# it has started itself is not that of another. Starts as _START does, but not where a suspect is due.
 _BEGIN: LiteralString = """
     UNWIND $p.works AS work
     MATCH (g:KgGroup {group_id: work.group_id})
@@ -276,16 +251,6 @@ class Queue(Reading):
     async def next_due_ms(self, after_ms: int) -> int | None:
         due_ms: int | None = first_value(await self._run(_NEXT_DUE, after_ms=after_ms, never=NEVER))
         return due_ms
-
-    async def claim(self, seen: GroupWork, owner_id: str, now_ms: int) -> Lease | None:
-        asked = {"by": owner_id, "now_ms": now_ms, "claim": str(uuids.uuid4())}
-        rows = await self._run(_CLAIM, **asdict(seen), **asked)
-        if not rows:
-            return None
-        ((epoch, stale),) = rows
-        if stale:
-            await self._end_stale(seen.group_id, epoch, now_ms)
-        return Lease(seen.group_id, owner_id, seen.owner_token + 1, epoch)
 
     async def begin(
         self, seen: Sequence[GroupWork], owner_id: str, now_ms: int, limit: int, max_bytes: int

@@ -27,6 +27,7 @@ from kgsvc.jobs.groups import GroupJobs, GroupRunner, Steps, group_work
 from kgsvc.jobs.starts import BatchStarts
 from kgsvc.runtime import SystemClock
 from kgsvc.stores.embedded import EmbeddedStore
+from tests.support.samples import claim
 
 DEADLINE_S = 30.0
 CLOCK = SystemClock()
@@ -69,7 +70,7 @@ async def states(store: EmbeddedStore, group: str) -> dict[str, ItemState]:
 async def lease_of(store: EmbeddedStore, group: str, owner: str = "me") -> Lease:
     """Claim the group as it stands."""
     works = {work.group_id: work for work in await store.ready_groups(CLOCK.now_ms(), 100)}
-    lease = await store.claim(works[group], owner, CLOCK.now_ms())
+    lease = await claim(store, works[group], owner, CLOCK.now_ms())
     assert lease is not None
     return lease
 

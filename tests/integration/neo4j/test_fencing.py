@@ -16,6 +16,7 @@ from tests.support.samples import (
     MANY,
     NOW,
     accepted,
+    claim,
     delta,
     entity,
     episode,
@@ -84,7 +85,7 @@ async def test_two_owners_never_hold_one_group(store: Neo4jStore, other: Neo4jSt
     for round_ in range(10):
         (seen,) = [g for g in await store.ready_groups(NOW, MANY) if g.group_id == group]
         claims = await asyncio.gather(
-            *(client.claim(seen, f"{round_}-{n}", NOW) for n, client in enumerate((store, other) * 4))
+            *(claim(client, seen, f"{round_}-{n}") for n, client in enumerate((store, other) * 4))
         )
         assert len([lease for lease in claims if lease is not None]) == 1
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from kgsvc.domain.model.graph import FREE, Episode, RoleType, Source, Usage
 from kgsvc.domain.model.items import (
     AcceptBatch,
-    Claimed,
     GroupWork,
     ItemState,
     ItemWarning,
@@ -112,15 +111,11 @@ async def _look(world: World, group_id: str) -> bool:
 
 async def _claim_sight(world: World, place: int) -> None:
     owner_id = world.rng.choice(("worker-a", "worker-b"))
-    limit = world.rng.choice((None, None, 0, 1, 4))  # of items that are started with the claim
+    limit = world.rng.choice((0, 0, 0, 1, 4))  # of items that are started with the claim
 
     async def call(side: Side) -> Comparable:
         seen: GroupWork = side.sights[place]
-        if limit is None:
-            held = await side.store.claim(seen, owner_id, world.now_ms)
-            claimed = None if held is None else Claimed(held)
-        else:
-            (claimed,) = await side.store.begin([seen], owner_id, world.now_ms, limit, _HUGE)
+        (claimed,) = await side.store.begin([seen], owner_id, world.now_ms, limit, _HUGE)
         if claimed is None:
             return None
         lease = claimed.lease
