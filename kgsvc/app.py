@@ -97,7 +97,7 @@ async def running(
         await store.migrate()
         await agree_on_key(settings, store)
         modes = ModeWatch()
-        modes.take(await store.modes())
+        modes.take((await store.activity()).modes)
         off = lambda: modes.now.model_off  # noqa: E731
         models = make_models(settings, metrics, off)
         stack.push_async_callback(models.close)

@@ -84,7 +84,7 @@ async def agree_on_key(settings: Settings, store: Store) -> None:
 
 async def require_writable(store: Store) -> None:
     """For what writes to a store beside the service. Raises ReadOnly."""
-    if (await store.modes()).read_only:
+    if (await store.activity()).modes.read_only:
         raise ReadOnly
 
 

@@ -233,7 +233,7 @@ async def _schema(settings: Settings, store: Store) -> tuple[str, int]:
 
 async def _modes(store: Store) -> tuple[str, ServiceModes]:
     """What an operator holds back is no fault, and is said."""
-    now = await store.modes()
+    now = (await store.activity()).modes
     on = {"read-only, so nothing is written here": now.read_only_ms, "models off": now.model_off_ms}
     told = [f"{name} (since {_utc(ms)})" for name, ms in on.items() if ms is not None]
     told += [f"{now.paused_groups:,} groups paused"] if now.paused_groups else []

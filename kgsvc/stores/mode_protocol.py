@@ -2,7 +2,7 @@
 
 They are kept in the store, so that they hold for every process and after a restart. What a paused group
 does not do is the store's to see to: `ready_groups`, `next_due_ms`, `open_builds` and `open_fills` leave it
-out, `claim` and `begin` give None for it, and `start_items` starts nothing under a lease that is held.
+out, `begin` gives None for it, and `start_items` starts nothing under a lease that is held.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from kgsvc.domain.model.modes import ModeChange, ServiceModes
 
 
 class ModeStore(Protocol):
-    """What an operator holds back."""
-
-    async def modes(self) -> ServiceModes:
-        """The modes that are on. One cheap read, whatever the store holds."""
+    """What an operator holds back. What that is `activity` tells."""
 
     async def set_modes(self, change: ModeChange, now_ms: int) -> ServiceModes:
         """Switch modes, which counts as activity; all modes after that. One that is on already keeps the time

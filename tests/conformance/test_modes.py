@@ -27,7 +27,7 @@ async def normal(g: Scratch) -> AsyncIterator[None]:
 
 async def of_service(store: Store) -> ServiceModes:
     """The modes without what other groups do."""
-    return replace(await store.modes(), paused_groups=0)
+    return replace((await store.activity()).modes, paused_groups=0)
 
 
 async def size(g: Scratch) -> GroupSize | None:
@@ -142,20 +142,20 @@ async def test_deleting_a_group_ends_its_pause(g: Scratch) -> None:
     """What comes under its name afterwards is worked on."""
     await g.accepted(g.episode("e1"))
     await g.store.pause_group(g.id, NOW)
-    before = (await g.store.modes()).paused_groups
+    before = (await g.store.activity()).modes.paused_groups
     await g.store.delete_group(g.id, LATER)
     assert await g.store.paused_since(g.id) is None
-    assert (await g.store.modes()).paused_groups == before - 1
+    assert (await g.store.activity()).modes.paused_groups == before - 1
     await g.accepted(g.episode("e2"))
     assert present(await g.work()).group_id == g.id
 
 
 async def test_a_group_to_come_can_be_paused(g: Scratch) -> None:
     """It is listed and counted though it is empty, is not forgotten, and what comes waits."""
-    before = (await g.store.modes()).paused_groups
+    before = (await g.store.activity()).modes.paused_groups
     await g.store.pause_group(g.id, NOW)
     assert present(await size(g)).paused_ms == NOW
-    assert (await g.store.modes()).paused_groups == before + 1
+    assert (await g.store.activity()).modes.paused_groups == before + 1
     await g.store.forget_group(g.id)
     assert await g.store.paused_since(g.id) == NOW
     assert g.id not in await g.store.group_ids()

@@ -21,9 +21,9 @@ class ModelModes(ModelIntake):
         self._modes = ServiceModes()
 
     async def activity(self) -> Activity:
-        return (await super().activity())._replace(modes=await self.modes())
+        return (await super().activity())._replace(modes=self._modes_now())
 
-    async def modes(self) -> ServiceModes:
+    def _modes_now(self) -> ServiceModes:
         return replace(self._modes, paused_groups=sum(g.paused_ms is not None for g in self._groups.values()))
 
     async def set_modes(self, change: ModeChange, now_ms: int) -> ServiceModes:
@@ -32,7 +32,7 @@ class ModelModes(ModelIntake):
             _since(self._modes.model_off_ms, change.model_off, now_ms),
         )
         self._activity += 1
-        return await self.modes()
+        return self._modes_now()
 
     async def pause_group(self, group_id: str, now_ms: int) -> int:
         group = self._group(group_id)

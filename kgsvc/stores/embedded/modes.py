@@ -51,7 +51,6 @@ def paused_since(db: apsw.Connection, group_id: str) -> int | None:
 class EmbeddedModes(EmbeddedBase):
     """ModeStore."""
 
-    modes = reading(read_modes)
     set_modes = writing(_set_modes)
     pause_group = writing(_pause_group)
     resume_group = writing(_resume_group)

@@ -12,7 +12,6 @@ from kgsvc.stores.neo4j.rows import first_value
 
 MODES: LiteralString = "s.read_only_ms, s.model_off_ms, COUNT { MATCH (g:KgPaused) }"
 _RETURNED: LiteralString = " RETURN " + MODES
-_READ: LiteralString = "MATCH (s:KgSchema {name: 'kgsvc'})" + _RETURNED
 _SET: LiteralString = (
     """
     MATCH (s:KgSchema {name: 'kgsvc'})
@@ -46,10 +45,6 @@ _SINCE: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.paus
 
 class Neo4jModes(Base):
     """ModeStore."""
-
-    async def modes(self) -> ServiceModes:
-        (row,) = await self._run(_READ)
-        return ServiceModes(*row)
 
     async def set_modes(self, change: ModeChange, now_ms: int) -> ServiceModes:
         (row,) = await self._run(_SET, **asdict(change), now_ms=now_ms, shard=self._shard())
