@@ -113,7 +113,7 @@ async def running(
         erasures.drops(formers.forget)
         files = await _index_files(settings)
         if files is not None:
-            erasures.drops(files.forget)
+            erasures.drops(files.drop_all)
         background(stack, erasures.run(), "erasures")
         health = await _health(settings, core, probes, stack) if settings.server.role == "worker" else None
         if settings.server.role != "api":

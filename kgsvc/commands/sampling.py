@@ -1,4 +1,4 @@
-"""Keeps the gauges of the queue current."""
+"""Keeps the gauges of the queue and of modes current."""
 
 from __future__ import annotations
 

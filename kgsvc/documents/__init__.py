@@ -1,1 +1,1 @@
-"""Documents: files of several formats as text."""
+"""Documents: files of several formats as text, cut into chunks, by revisions."""

@@ -1,7 +1,7 @@
 """The lease machine: work that this process claims, keeps leased, tries again and gives back.
 
-One machine for every kind of leased work (groups of items, builds of communities). A kind says what the store
-offers, how it is claimed and what is done with it.
+One machine for every kind of leased work (groups of items, builds of communities, fills). A kind says what
+the store offers, how it is claimed and what is done with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class QueueSettings:
     attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500
     backoff_cap_ms: int = 60_000
-    lease_s: float = 5.0  # a lease whose counter stands still for so long has lapsed
+    lease_s: float = 5.0  # a lease whose counter stands still for so long has lapsed; moved five times in it
     poll_s: float = 0.1  # between two looks for other processes' changes, jittered
     drain_s: Annotated[float, FROM_ZERO] = 20.0  # for running batches at shutdown
 

@@ -1,4 +1,4 @@
-"""What ingestion and retrieval ask of language models. Implementations: models/openai, models/rules."""
+"""What ingestion and retrieval ask of language models: openai/, rules/, local.py and embedding.py are some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets never reach a log line: credentials in URIs and bearer tokens are replaced before writing."""
+"""The log: lines as JSON with the context of their call, without secrets, written by a thread of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What results must fulfil, decided before anything is ranked (docs/concepts.md)."""
+"""What a caller asks results to fulfil (docs/search.md, Filters); the indexes decide it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Canonical types, their keys and minted uuids, and which words a fact is found by.
+"""Canonical types, and which words a fact is found by.
 
-All times are integer milliseconds since the epoch, UTC. A uuid is minted so that replays and races meet. What
-model work cost is here too, since errors count it.
+All times are integer milliseconds since the epoch, UTC. What model work cost is here too, since errors count
+it.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Stored:
 
 class ArrayFiles:
     """Files in a directory that only this user may read: a folder a group. Bounded in bytes: those used
-    longest ago go first. All methods but `forget` block; several processes may use one directory."""
+    longest ago go first. All methods but `drop_all` block; several processes may use one directory."""
 
     def __init__(self, directory: Path, most_bytes: int) -> None:
         self._directory = directory
@@ -85,7 +85,7 @@ class ArrayFiles:
         """Remove a group's files, also those that are being written."""
         shutil.rmtree(self.folder(group_id), ignore_errors=True)
 
-    async def forget(self, group_ids: Collection[str]) -> None:
+    async def drop_all(self, group_ids: Collection[str]) -> None:
         """`drop` in a thread."""
         for group_id in group_ids:
             await asyncio.to_thread(self.drop, group_id)

@@ -1,8 +1,8 @@
-"""BM25 over one group's facts.
+"""BM25 over the texts of one scope of a group, such as its facts.
 
-score(fact) = Σ over query terms  weight · idf · f·(k1+1) / (f + k1·(1 - b + b·length/mean length)),
-idf = ln(1 + (N - n + 0.5) / (n + 0.5)), with f the term's count in the fact, n the facts that hold it and N
-all facts of the group: expired and closed ones too, so that the statistics do not move with the clock.
+score(text) = Σ over query terms  weight · idf · f·(k1+1) / (f + k1·(1 - b + b·length/mean length)),
+idf = ln(1 + (N - n + 0.5) / (n + 0.5)), with f the term's count in the text, n the texts that hold it and N
+all of the group: expired and closed ones too, so that the statistics do not move with the clock.
 """
 
 from __future__ import annotations

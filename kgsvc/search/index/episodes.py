@@ -254,7 +254,7 @@ class PassageIndex:
         return self._vectors.nbytes + self._owner.nbytes
 
     def freeze(self) -> Frozen:
-        """See kgsvc.search.arrays."""
+        """See kgsvc.search.index.arrays."""
         owners = self._owner.data[: self._rows].copy()
         return united(lambda: {"owners": owners}, self._vectors.freeze(self._rows))
 

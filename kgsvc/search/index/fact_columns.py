@@ -160,7 +160,7 @@ class FactColumns:
                 self._beliefs[row] = past_of(fact)
 
     def freeze(self, rows: int) -> Frozen:
-        """See kgsvc.search.arrays."""
+        """See kgsvc.search.index.arrays."""
         columns = {f"column{at}": column.data[:rows].copy() for at, column in enumerate(self._all())}
         uuids, relations = list(self._uuids), list(self._relations)
         beliefs = {row: [each.row() for each in held] for row, held in self._beliefs.items()}

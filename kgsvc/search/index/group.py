@@ -38,7 +38,7 @@ class GroupTexts:
         return self.nodes.nbytes + self.episodes.nbytes + self.communities.nbytes
 
     def freeze(self) -> Frozen:
-        """See kgsvc.search.arrays."""
+        """See kgsvc.search.index.arrays."""
         parts = (("nodes", self.nodes), ("episodes", self.episodes), ("communities", self.communities))
         return united(*(named(name, part.freeze()) for name, part in parts))
 

@@ -147,7 +147,7 @@ class KeptGroups:
         for group_id in group_ids:
             if group_id == self._writing:
                 self._dropped = True
-        await self._files.forget(group_ids)
+        await self._files.drop_all(group_ids)
 
     async def sweep(self) -> None:
         """Remove files that count no more: while this server was away something may have been erased."""

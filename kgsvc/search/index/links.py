@@ -70,7 +70,7 @@ class NameLinks:
         return before + len(self._rows_of.get(name, ()))
 
     def freeze(self) -> Frozen:
-        """See kgsvc.search.arrays."""
+        """See kgsvc.search.index.arrays."""
         base, changed = self._base, dict(self._of_row)
         left = set() if base is None else set(base.left)
 

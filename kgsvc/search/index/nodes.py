@@ -1,4 +1,4 @@
-"""Texts with the time of their creation: entities, episodes, communities."""
+"""Texts with the time of their creation: entities and communities, and what episodes.py builds on."""
 
 from __future__ import annotations
 

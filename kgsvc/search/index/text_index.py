@@ -87,7 +87,7 @@ class TextIndex:
     # -- following the store ---------------------------------------------------------------------------
 
     def freeze(self) -> Frozen:
-        """See kgsvc.search.arrays. A subclass adds its own columns."""
+        """See kgsvc.search.index.arrays. A subclass adds its own columns."""
         rows, uuids = self.rows, list(self._uuids)
         own = {
             "free": np.array(self._free, np.int64),

@@ -48,7 +48,7 @@ class CodeColumn:
         self._codes.data[rows], self._level.data[rows], self._off.data[rows] = codes, levels, off
 
     def freeze(self, rows: int) -> Frozen:
-        """See kgsvc.search.arrays."""
+        """See kgsvc.search.index.arrays."""
         longest = np.array([self._longest])
         return lambda: {
             "codes": Live(self._codes, rows),
@@ -153,7 +153,7 @@ class VectorColumn:
             self._uncoded = set()
 
     def freeze(self, rows: int) -> Frozen:
-        """See kgsvc.search.arrays."""
+        """See kgsvc.search.index.arrays."""
         self.settle(rows)
         column = {"vectors": Live(self._column, rows)}
         if self._codes is None:
