@@ -1,4 +1,4 @@
-"""What ingestion and retrieval ask of language models: openai/, rules/, local.py and embedding.py are some."""
+"""What ingestion and retrieval ask of language models: openai/, rules/, local.py, embedding.py answer."""
 
 from __future__ import annotations
 
