@@ -30,6 +30,8 @@ from kgsvc.runtime import ACCEPTED_CHARS, offload
 
 STREAM = "StreamEpisodes"
 _RETRY_AFTER_MS = 250
+_WAITED = 0.2  # of the time that a commit took is waited for those that it answered
+_LONGEST_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class ItemAcceptor:
         self._pending: deque[_Pending] = deque()
         self._bytes = 0
         self._running: asyncio.Task[None] | None = None
+        self._came = asyncio.Event()
 
     async def close(self) -> None:
         """Wait until everything handed in is answered."""
@@ -179,6 +182,7 @@ class ItemAcceptor:
         entry = _Pending(batch, size, asyncio.get_running_loop().create_future())
         self._pending.append(entry)
         self._bytes += size
+        self._came.set()
         if self._running is None:
             self._running = asyncio.create_task(self._run(), name="accept")
         try:
@@ -193,10 +197,27 @@ class ItemAcceptor:
 
     async def _run(self) -> None:
         try:
+            loop = asyncio.get_running_loop()
             while self._pending:
-                await self._commit(self._take())
+                taken, began = self._take(), loop.time()
+                await self._commit(taken)
+                calls = sum(entry.batch.operation != STREAM for entry in taken)
+                if calls > 1 and self._pending:
+                    await self._again(calls, min(_WAITED * (loop.time() - began), _LONGEST_S))
         finally:
             self._running = None
+
+    async def _again(self, answered: int, longest_s: float) -> None:
+        """Callers that are answered together mostly come again together: wait a moment, so that they share
+        the next commit with those that wait already."""
+        wanted = len(self._pending) + answered
+        try:
+            async with asyncio.timeout(longest_s):
+                while len(self._pending) < wanted:
+                    self._came.clear()
+                    await self._came.wait()
+        except TimeoutError:
+            pass
 
     def _take(self) -> list[_Pending]:
         taken = [self._pending.popleft()]

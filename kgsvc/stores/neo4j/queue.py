@@ -20,8 +20,8 @@ from kgsvc.stores.protocol import Anchor
 _RELEASED = 1_000  # items at a time
 _LOST = "the group is owned by another process or was deleted"
 
-# Groups that may have due work, as accepting items noted in KgWork. Those without are told apart, and
-# _SETTLE corrects their notes.
+# Groups that may have due work, as accepting items noted in KgWork; the notes of those without are corrected.
+# Accepting items locks the same record, so that no note of it is lost.
 _READY: LiteralString = """
     MATCH (w:KgWork) USING INDEX SEEK w:KgWork(due_ms) WHERE w.due_ms <= $p.now_ms
     MATCH (g:KgGroup {group_id: w.group_id}) USING INDEX SEEK g:KgGroup(group_id)
@@ -30,23 +30,23 @@ _READY: LiteralString = """
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $p.now_ms
     } AS due
     ORDER BY g.served_ms, g.group_id
-    RETURN
+    WITH
         collect(CASE WHEN due THEN [g.group_id, g.owner_token, g.owner_id, g.renewals, g.served_ms] END)
-            [..$p.limit],
-        collect(CASE WHEN NOT due THEN g.group_id END)[..1000]
-    """
-
-# Accepting items locks the same record, so that no note of it is lost.
-_SETTLE: LiteralString = """
-    UNWIND $p.groups AS group_id
-    MATCH (w:KgWork {group_id: group_id})
-    SET w.lock = 0
-    WITH w
-    CALL (w) {
-        OPTIONAL MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
-        RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
+            [..$p.limit] AS ready,
+        collect(CASE WHEN NOT due THEN g.group_id END)[..1000] AS idle
+    CALL (idle) {
+        UNWIND idle AS group_id
+        WITH group_id ORDER BY group_id
+        MATCH (w:KgWork {group_id: group_id})
+        SET w.lock = 0
+        WITH w
+        CALL (w) {
+            OPTIONAL MATCH (i:KgPending) WHERE i.group_id = w.group_id AND i.next_ms IS NOT NULL
+            RETURN i.next_ms AS due_ms ORDER BY i.group_id, i.next_ms LIMIT 1
+        }
+        SET w.due_ms = coalesce(due_ms, $p.never)
     }
-    SET w.due_ms = coalesce(due_ms, $p.never)
+    RETURN ready
     """
 
 # A note is never late: what was accepted since it was made has set it to 0.
@@ -243,9 +243,7 @@ class Queue(Reading):
     """QueueStore."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
-        ((ready, idle),) = await self._run(_READY, now_ms=now_ms, limit=limit)
-        if idle:
-            await self._run(_SETTLE, groups=sorted(idle), never=NEVER)
+        ((ready,),) = await self._run(_READY, now_ms=now_ms, limit=limit, never=NEVER)
         return [GroupWork(*work) for work in ready]
 
     async def next_due_ms(self, after_ms: int) -> int | None:

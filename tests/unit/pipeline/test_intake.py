@@ -70,6 +70,29 @@ async def test_calls_that_come_during_a_commit_share_the_next_one() -> None:
     assert [answer.items[0].uuid for answer in answers] == [f"u{n}" for n in range(6)]
 
 
+async def test_callers_that_are_answered_together_come_together_again() -> None:
+    """Else two halves of them would take turns, each in a commit of its own."""
+    store = Held()
+    intake = _intake(store)
+
+    async def caller(first: int) -> None:
+        for n in range(first, first + 3):
+            await intake.accept("Op", "g", [_item(n)])
+            await asyncio.sleep(0.001)
+
+    accept = store.accept
+
+    async def slow(batches: Sequence[AcceptBatch]) -> list[Accepted | Exception]:
+        await asyncio.sleep(0.05)
+        return await accept(batches)
+
+    store.accept = slow  # type: ignore[method-assign]
+    store.open.set()
+    early = await _start(caller(0))
+    await asyncio.gather(*early, *(caller(10 * n) for n in range(1, 4)))
+    assert [len(call) for call in store.calls] == [1, 3, 4, 4]
+
+
 async def test_a_commit_is_bounded_in_bytes_but_takes_one_large_batch() -> None:
     store = Held()
     intake = _intake(store, commit_bytes=10)
