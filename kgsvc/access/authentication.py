@@ -222,13 +222,13 @@ class Authenticator:
             self._announce()
 
     async def _reload(self, path: Path) -> None:
-        """A file that cannot be read changes nothing; without a file nobody is let in."""
+        """A file that cannot be read changes nothing; without a file its credentials are refused."""
         seen = await asyncio.to_thread(_signature, path)
         if seen == self._seen:
             return
         self._seen = seen
         if seen is None:
-            log.error("the access file is gone: nobody is let in")
+            log.error("the access file is gone: its tokens and certificates are refused")
             self._take(())
             return
         try:
