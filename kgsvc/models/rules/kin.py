@@ -13,9 +13,7 @@ from kgsvc.models.rules.relations import screaming
 from kgsvc.models.rules.scene import Drafted, Told
 from kgsvc.models.rules.shaping import SINGLE_KIN, type_of_kin
 from kgsvc.models.rules.tenses import told_at
-from kgsvc.models.rules.text import word_set
 
-_PETS = word_set("dog cat pet puppy kitten rabbit hamster horse parrot")
 _DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
 _WHICH = "(?:best |old |close |good |older |younger |little |big |twin )?"
 _KIN = re.compile(
@@ -40,7 +38,7 @@ def asides(claims: Claims) -> Iterator[Told]:
 def _aside(claims: Claims, draft: Drafted, role: str, match: re.Match[str]) -> Told:
     """Who somebody has, or an animal that is no more."""
     whose, name, now = f"{draft.source.name}'s {role}", draft.target.name, claims.scene.reference_ms
-    if role in _PETS and _DIED.match(match.string, match.end("o")):
+    if type_of_kin(role) == "Animal" and _DIED.match(match.string, match.end("o")):
         over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(claims.line.times, now))
         return over, f"{whose} {name} has died."
     return draft._replace(valid_ms=now), f"{whose} is {name}."
