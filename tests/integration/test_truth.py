@@ -1,6 +1,7 @@
 """What the graph says must be so: changes, ends, corrections and announcements, on each store, with a model
 that judges as described and, where a case says so, without one."""
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ Row = tuple[str, str | None, str | None, str | None]  # text, start, end, why it
 CLINIC = Saying("2024-02-01", "Maya works at Clinic")
 BAKERY = Saying("2024-05-01", "Maya works at Bakery", target="Bakery")
 LEFT = Saying("2024-05-01", "Maya left Clinic", polarity=ENDS, valid="2024-04-30")
+GONE = replace(LEFT, relation="MEMBER_OF", kind=STATE)
 
 
 @dataclass(frozen=True)
@@ -203,13 +205,16 @@ CASES = {
         model=False,
     ),
     "who leaves where they work works there no more": Case(
-        (CLINIC, replace(LEFT, relation="MEMBER_OF", kind=STATE)),
-        (("Maya works at Clinic", "2024-02-01", "2024-04-30", "superseded"),),
+        (CLINIC, GONE),
+        (
+            ("Maya left Clinic", "?", "2024-04-30", None),
+            ("Maya works at Clinic", "2024-02-01", "2024-04-30", "superseded"),
+        ),
         (),
         model=False,
     ),
     "who leaves what nothing is known of has been a member": Case(
-        (BAKERY, replace(LEFT, relation="MEMBER_OF", kind=STATE)),
+        (BAKERY, GONE),
         (
             ("Maya left Clinic", "?", "2024-04-30", None),
             ("Maya works at Bakery", "2024-05-01", None, None),
@@ -258,6 +263,26 @@ async def test_a_cascade_takes_an_end_back(any_store: Store, group: str) -> None
     await cascade_episode(core_of(any_store, clock=world.clock), f"{group}-e0", group)
     assert await world.rows() == [(CLINIC.text, "2024-02-01", None, None)]
     assert await world.holding() == [CLINIC.text]
+
+
+@pytest.mark.parametrize("told", list(itertools.permutations(range(3))), ids=str)
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one by one"])
+async def test_who_left_may_come_back(
+    any_store: Store, group: str, told: tuple[int, ...], at_once: bool
+) -> None:
+    """In whatever order it is told; the end is taken back with the words that tell it."""
+    world = World(any_store, group, None)
+    again = replace(CLINIC, day="2024-06-01")
+    sayings = [(CLINIC, GONE, again)[place] for place in told]
+    await (world.tell_at_once(*sayings) if at_once else world.tell(*sayings))
+    works = [row for row in await world.rows() if row[0] == CLINIC.text]
+    assert works == [
+        (CLINIC.text, "2024-02-01", "2024-04-30", "superseded"),
+        (CLINIC.text, "2024-06-01", None, None),
+    ]
+    await cascade_episode(core_of(any_store, clock=world.clock), f"{group}-e{told.index(1)}", group)
+    stands = [row for row in await world.rows() if row[3] != "merged"]
+    assert stands == [(CLINIC.text, "2024-02-01", None, None)]
 
 
 async def test_an_end_is_the_relation_at_any_time_before_it(any_store: Store, group: str) -> None:

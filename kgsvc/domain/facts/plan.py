@@ -312,7 +312,7 @@ def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Ite
     ]
     if not mine or not theirs:
         return
-    new, old = mine[0], max(theirs, key=lambda side: side.row.start_ms)
+    new, old = mine[0], _latest(theirs, None if each.moves or each.retracts else each.at_ms)
     if new.uuid == old.uuid:
         return
     if (each.retracts or each.moves or each.at_ms is not None) and old.uuid in asserted:
@@ -326,6 +326,12 @@ def _judged(each: Contradiction, draft: Draft, asserted: Collection[str]) -> Ite
         yield _Switch(old, new, said.evidence, max(each.at_ms, old.row.start_ms))
     elif each.slot != each.by.slot or said.ends_later:
         yield from _turns(new, old, asserted)
+
+
+def _latest(sides: Sequence[_Side], before_ms: int | None) -> _Side:
+    """The one that began last; if any began before `before_ms`, of those."""
+    begun = [side for side in sides if before_ms is not None and side.row.start_ms < before_ms]
+    return max(begun or sides, key=lambda side: side.row.start_ms)
 
 
 def _turns(new: _Side, old: _Side, asserted: Collection[str]) -> Iterator[_Switch]:

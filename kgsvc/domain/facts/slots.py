@@ -55,7 +55,7 @@ class Slot:
         self._group_id, self._key = group_id, key
         self._stored = {fact.uuid: fact for fact in facts if follows(fact)}
         self._facts = list(self._stored.values())
-        self._behind = {fact.uuid: _statements_behind(fact) for fact in self._facts}
+        self._behind = {fact.uuid: statements_behind(fact) for fact in self._facts}
         self._old = [statement for behind in self._behind.values() for statement in behind]
         known = {(each.wording.key, each.evidence) for each in self._old}
         self.new = [each for each in statements if (each.wording.key, each.evidence) not in known]
@@ -166,7 +166,8 @@ def _about(fact: Fact) -> str:
     return value_of(fact.fact, fact.source_name, fact.name)
 
 
-def _statements_behind(fact: Fact) -> list[EdgeStatement]:
+def statements_behind(fact: Fact) -> list[EdgeStatement]:
+    """What episodes state of the row, its ends among them."""
     wording = wording_of(fact)
     return [
         EdgeStatement(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsvc.domain.facts.plan import Contradiction, statement_of
@@ -22,10 +22,9 @@ from kgsvc.domain.resolution.decisions import (
     StoredFact,
     Verdict,
 )
+from kgsvc.domain.resolution.leaving import leavings, slots_beside
 from kgsvc.domain.text import normalise
 
-# Who leaves something may work or study there: what it is, the words do not tell.
-_ALSO_ENDS = {"MEMBER_OF": ("WORKS_AT", "STUDIES_AT", "ASSIGNED_TO", "WORKS_ON")}
 BESIDE = "beside"  # the qualifier of what holds beside another text of its slot
 
 
@@ -53,9 +52,10 @@ def slots_of(
     statements = list(statements)
     slots = {entry.slot for entry in statements} | decisions.slots
     for entry in statements:
+        slots.update(slots_beside(entry))
         decision = decisions.facts.get(entry.place)
         if entry.statement.wording.polarity is Polarity.ENDS:
-            slots.update(map(_slot, _kindred(entry.statement.wording)))
+            slots.add(_slot(_sibling(entry.statement.wording)))
         elif decision is not None and decision.by_model:
             slots.add(_beside(entry).slot)
     for decision in decisions.facts.values():
@@ -115,7 +115,8 @@ class _Settling:
         stays = [fact for fact in self._view.facts if fact.uuid not in gone]
         facts = (*stays, *(fact for fact in self._renewed.values() if fact.uuid not in gone))
         view = replace(self._view, facts=facts)
-        return Settled(self._settled, self._contradictions, view, tuple(self._expired))
+        contradictions = [*self._contradictions, *leavings(self._settled, view)]
+        return Settled(self._settled, contradictions, view, tuple(self._expired))
 
     def _settle(self, stated: SlotStatement, decision: FactDecision) -> None:
         entry = stated
@@ -206,10 +207,9 @@ class _Settling:
             slot, wording = found[0]
             wording = replace(wording, polarity=Polarity.ENDS, fact=own.wording.fact)
             return replace(stated, slot=slot, statement=replace(own, wording=wording))
-        kindred = () if self._holds(stated.slot, own.wording) else _kindred(own.wording)
-        for wording in kindred:
-            if self._holds(_slot(wording), own.wording):
-                return replace(stated, slot=_slot(wording), statement=replace(own, wording=wording))
+        sibling = _sibling(own.wording)
+        if not self._holds(stated.slot, own.wording) and self._holds(_slot(sibling), own.wording):
+            return replace(stated, slot=_slot(sibling), statement=replace(own, wording=sibling))
         return stated
 
     def _holds(self, slot: str, end: EdgeWording) -> bool:
@@ -291,13 +291,9 @@ def _other_kind(kind: FactKind) -> FactKind:
     return FactKind.STATE if kind is FactKind.FUNCTIONAL else FactKind.FUNCTIONAL
 
 
-def _kindred(end: EdgeWording) -> Iterator[EdgeWording]:
-    """What the words of an end may end too: the same relation as the other kind, and others between the same
-    two."""
-    yield replace(end, kind=_other_kind(end.kind))
-    for name in _ALSO_ENDS.get(end.name, ()):
-        for kind in (FactKind.FUNCTIONAL, FactKind.STATE):
-            yield replace(end, name=name, kind=kind)
+def _sibling(wording: EdgeWording) -> EdgeWording:
+    """The same relation between the same two as the other kind."""
+    return replace(wording, kind=_other_kind(wording.kind))
 
 
 def _slot(wording: EdgeWording) -> str:
