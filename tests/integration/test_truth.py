@@ -285,6 +285,17 @@ async def test_who_left_may_come_back(
     assert stands == [(CLINIC.text, "2024-02-01", None, None)]
 
 
+async def test_another_end_of_the_first_time_ends_no_second_one(any_store: Store, group: str) -> None:
+    world = World(any_store, group, None)
+    earlier = replace(GONE, day="2024-07-01", valid="2024-03-31")
+    await world.tell(CLINIC, GONE, replace(CLINIC, day="2024-06-01"), earlier)
+    works = [row for row in await world.rows() if row[0] == CLINIC.text]
+    assert works == [
+        (CLINIC.text, "2024-02-01", "2024-03-31", "superseded"),
+        (CLINIC.text, "2024-06-01", None, None),
+    ]
+
+
 async def test_an_end_is_the_relation_at_any_time_before_it(any_store: Store, group: str) -> None:
     world = World(any_store, group, Judge())
     await world.tell(LEFT)
