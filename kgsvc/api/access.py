@@ -66,7 +66,7 @@ class Access:
     def note(self, call: Call) -> None:
         """Audit a call that has ended, if it was to write or was denied to somebody."""
         who = ANYBODY.name if self.authenticator is None else call.who
-        audited = call.error_code in _AUDITED_CODES or RIGHTS[call.operation] > Right.READ
+        audited = call.error_code in _AUDITED_CODES or RIGHTS.get(call.operation, Right.READ) > Right.READ
         if self.audit is None or who is None or not audited:
             return
         self.audit.note(
@@ -80,22 +80,28 @@ class Access:
                 "items": call.items,
                 "outcome": call.outcome,
                 "error_code": call.error_code,
-                "request_id": call.request_id,
+                "request_id": call.request_id or None,
             }
         )
 
 
 class AccessInterceptor(Wrapping):
-    """Stands inside of CallInterceptor, which makes statuses of what it raises around our own operations;
-    around others (health, reflection) it answers itself."""
+    """Stands inside of CallInterceptor, which makes statuses of what it raises around our own operations, and
+    audits them; around others (health, reflection) it answers and audits itself."""
 
     def __init__(
-        self, package: str, settings: AccessSettings, authenticator: Authenticator, rates: Rates
+        self,
+        package: str,
+        settings: AccessSettings,
+        authenticator: Authenticator,
+        rates: Rates,
+        audit: Callable[[Call], None],
     ) -> None:
         super().__init__()
         self._prefix = f"/{package}."
         self._authenticator = authenticator
         self._rates = rates
+        self._audit = audit
         gates = {_HEALTH: settings.health, reflection.SERVICE_NAME: settings.reflection}
         self._open = tuple(f"/{service}/" for service, gate in gates.items() if gate == "open")
 
@@ -110,7 +116,7 @@ class AccessInterceptor(Wrapping):
         enter = self._entry(method)
 
         async def answer(request: Any, context: Context) -> Any:
-            await self._admit(context, enter)
+            await self._admit(context, enter, _call_of(method, context))
             return await behaviour(request, context)
 
         return answer
@@ -119,30 +125,46 @@ class AccessInterceptor(Wrapping):
         enter = self._entry(method)
 
         async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
-            principal = await self._admit(context, enter)
+            call = _call_of(method, context)
+            principal = await self._admit(context, enter, call)
             ended = asyncio.ensure_future(self._authenticator.ended(principal))
             try:
                 async with aclosing(behaviour(request, context)) as responses:
                     async for response in _until(ended, responses):
                         yield response
             except Unauthenticated as error:
-                await _refuse(context, error)
+                await self._refuse(context, error, call)
             finally:
                 ended.cancel()
 
         return answer
 
-    async def _admit(self, context: Context, enter: Callable[[Principal], None]) -> Principal:
+    async def _admit(self, context: Context, enter: Callable[[Principal], None], call: Call) -> Principal:
         """The caller, proven and let in."""
         presented = _presented(context)
-        if presented.authorization is not None and (call := current_call.get(None)) is not None:
+        if presented.authorization is not None:
             call.who = UNPROVEN
         try:
             principal = await self._authenticator.authenticate(presented)
+            call.who, call.credential = principal.name, principal.credential
             enter(principal)
         except (AccessDenied, Overloaded) as error:
-            await _refuse(context, error)
+            await self._refuse(context, error, call)
         return principal
+
+    async def _refuse(self, context: Context, error: AccessDenied | Overloaded, call: Call) -> NoReturn:
+        """Raise it where CallInterceptor answers it; elsewhere audit the call and end it with its status."""
+        if current_call.get(None) is not None:
+            raise error
+        failure = failure_of(error)
+        call.refuse(failure.error_code)
+        self._audit(call)
+        await context.abort(*to_status(failure, ""))
+
+
+def _call_of(method: str, context: Context) -> Call:
+    """The call as CallInterceptor knows it; a new one around what that does not wrap."""
+    return current_call.get(None) or Call(method.removeprefix("/"), "", peer=context.peer())
 
 
 def _own_entry(operation: str, rates: Rates) -> Callable[[Principal], None]:
@@ -150,8 +172,7 @@ def _own_entry(operation: str, rates: Rates) -> Callable[[Principal], None]:
     needs = RIGHTS[operation]
 
     def enter(principal: Principal) -> None:
-        call, caller = current_call.get(), Caller(principal, needs)
-        call.who, call.credential = principal.name, principal.credential
+        caller = Caller(principal, needs)
         rates.called(principal, monotonic())
         caller.require_somewhere()
         if operation in _OF_ALL_GROUPS:
@@ -181,13 +202,6 @@ async def _until(ended: asyncio.Future[None], responses: Any) -> AsyncIterator[A
         if response is None:
             return
         yield response
-
-
-async def _refuse(context: Context, error: AccessDenied | Overloaded) -> NoReturn:
-    """Raise it where CallInterceptor answers it; end the call with its status elsewhere."""
-    if current_call.get(None) is not None:
-        raise error
-    await context.abort(*to_status(failure_of(error), ""))
 
 
 def _presented(context: Context) -> Presented:

@@ -133,7 +133,9 @@ class KgServer:
             CallInterceptor(PACKAGE, core, self._bounds, deadline_s, access.note)
         ]
         if access.authenticator is not None:
-            made.append(AccessInterceptor(PACKAGE, access.settings, access.authenticator, access.rates))
+            made.append(
+                AccessInterceptor(PACKAGE, access.settings, access.authenticator, access.rates, access.note)
+            )
         made.append(ModeInterceptor(PACKAGE, core.modes))
         made.append(ConsistencyInterceptor(PACKAGE, core.store))
         return made

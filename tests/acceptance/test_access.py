@@ -306,10 +306,10 @@ async def test_health_and_reflection_have_settings_of_their_own(idle: Guarded) -
         assert (await reflected(nobody, wanted).read()).list_services_response.service
 
 
-def reflected(client: Client, request: Any) -> Any:
+def reflected(client: Client, request: Any, metadata: tuple[tuple[str, str], ...] = ()) -> Any:
     """A call of reflection."""
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast(Any, client.channel))
-    return stub.ServerReflectionInfo(iter([request]), timeout=CALL_S)
+    return stub.ServerReflectionInfo(iter([request]), timeout=CALL_S, metadata=metadata)
 
 
 async def test_nobody_connects_without_a_certificate_where_one_is_wanted(server: Guarded) -> None:
@@ -339,6 +339,47 @@ async def test_the_audit_says_who_did_what_where_and_nothing_else(server: Guarde
     whole = audit.read_text()
     assert canary not in whole
     assert not any(token in whole for token in server.tokens.values())
+
+
+async def test_the_audit_notes_wrong_credentials_at_health_and_reflection(
+    server: Guarded, idle: Guarded
+) -> None:
+    wrong = (("authorization", "Bearer kgsvc_0123_wrong"),)
+    wanted = reflection_pb2.ServerReflectionRequest(list_services="")
+    await server.add("passing", {"acme/": "read"}, HOUR_MS)
+    await server.taken_over("passing")
+    async with server.client(None) as nobody, idle.client(None) as other, server.client("passing") as passing:
+        health: Any = other.health
+        for call in (
+            reflected(nobody, wanted),
+            reflected(nobody, wanted, wrong),
+            health.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S),
+            health.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S, metadata=wrong),
+            health.Watch(health_pb2.HealthCheckRequest(), timeout=CALL_S, metadata=wrong),
+        ):
+            assert await call.code() is grpc.StatusCode.UNAUTHENTICATED
+        stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast(Any, passing.channel))
+        stream = stub.ServerReflectionInfo(timeout=CALL_S)
+        await stream.write(wanted)
+        assert (await stream.read()).list_services_response.service
+        await server.revoke("passing")
+        assert await ended(stream) == "UNAUTHENTICATED"
+    described = "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+    for made, expected in (
+        (server, [("(unproven)", None, described), ("passing", server.ids.get("passing"), described)]),
+        (idle, [("(unproven)", None, f"grpc.health.v1.Health/{name}") for name in ("Check", "Watch")]),
+    ):
+        audit = made.access_file.with_name("audit.jsonl")
+        noted: list[dict[str, Any]] = []
+        async with asyncio.timeout(ENDS_S):
+            while len(noted) < len(expected):
+                await asyncio.sleep(0.01)
+                lines = map(json.loads, audit.read_text().splitlines())
+                noted = [line for line in lines if line["operation"].startswith("grpc.")]
+        found = [(line["who"], line.get("credential"), line["operation"]) for line in noted]
+        assert sorted(found, key=str) == expected
+        assert {(line["outcome"], line["error_code"]) for line in noted} == {("refused", "UNAUTHENTICATED")}
+        assert all(line["peer"] and "request_id" not in line for line in noted)
 
 
 async def test_the_audit_names_what_was_written(server: Guarded) -> None:

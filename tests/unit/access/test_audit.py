@@ -37,10 +37,13 @@ def test_writes_and_what_was_denied_are_noted(tmp_path: Path) -> None:
         call("SearchFacts", UNPROVEN, "UNAUTHENTICATED"),
         call("AddEpisodes", None, "UNAUTHENTICATED"),
         call("SearchFacts", UNPROVEN, "OVERLOADED"),
+        call("grpc.health.v1.Health/Check", UNPROVEN, "UNAUTHENTICATED"),
+        call("grpc.health.v1.Health/Check", UNPROVEN, "OVERLOADED"),
         known=True,
     )
     assert found == [
         ("ann", "AddEpisodes"), ("ann", "DeleteGroup"), ("ann", "SearchFacts"), (UNPROVEN, "SearchFacts"),
+        (UNPROVEN, "grpc.health.v1.Health/Check"),
     ]  # fmt: skip
 
 
