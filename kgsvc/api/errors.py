@@ -69,7 +69,8 @@ RULES: Mapping[str, ErrorRule] = {
         Mode.OPERATION,
         _C.ALREADY_EXISTS,
         False,
-        "it exists already with other content, or several groups have the uuid",
+        "the call does not fit what is stored: for example, the uuid has other content or is in several "
+        "groups, the idempotency key was used with other input, or the group changed during its export",
     ),
     "PARKED": ErrorRule(
         Mode.ENVELOPE, _C.OK, False, "an item of the call was parked earlier; RetryItems starts it again"

@@ -50,7 +50,7 @@ class Service:
     metadata: tuple[tuple[str, str], ...] = ()  # of every call: who calls
 
     async def call(self, method: grpc.aio.UnaryUnaryMultiCallable[Any, R], request: Message) -> R:
-        """One call; its answer unless that is an error. Raises Refused."""
+        """One call; its answer unless that is an error. Raises CallRefused."""
         try:
             answer = await method(request, timeout=self.timeout_s, metadata=self.metadata)
         except grpc.aio.AioRpcError as error:
@@ -122,7 +122,7 @@ def _pem(name: str, path: Path | None) -> bytes | None:
 
 
 def accepted(answer: R) -> R:
-    """The answer unless its envelope holds an error. Raises Refused with the error's own sentence."""
+    """The answer unless its envelope holds an error. Raises CallRefused with the error's own sentence."""
     envelope: Any = answer
     if envelope.status == envelope_pb2.STATUS_ERROR:
         error: envelope_pb2.Error = envelope.error

@@ -49,7 +49,8 @@ class DocumentSender:
         self._group_id = group_id
 
     async def send(self, path: Path, read: DocumentText, time: datetime) -> AddedDocument:
-        """Add the text of a file. Raises Refused, Failure (no service answers for too long)."""
+        """Add the text of a file. Raises DocumentRefused, Failure (the call failed, or no service answered
+        for too long)."""
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self._service.timeout_s
         while True:

@@ -82,7 +82,7 @@ class Unknown(CallRefused):
 
 async def known(service: Service, name: str, group: str, most: int = _FACTS) -> PrintedEntity:
     """The entity that a name, an alias or a uuid names, with the latest of its facts. Raises Unknown,
-    Refused."""
+    CallRefused."""
     found = await _candidates(service, name, group)
     key = name_key(name)
     named = [node for node in found if key in {name_key(node.name), *node.aliases}]

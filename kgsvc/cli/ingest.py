@@ -101,7 +101,8 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> d
 @click.option(
     "--time",
     callback=_time,
-    help="Time of text, and of the first message that tells none; default: when the file was last changed.",
+    help="Time of text, and of the first message that tells none; default: when the file was last changed; "
+    "for a pipe: now.",
 )
 @click.option("--wait", is_flag=True, help="Wait until everything is in the graph or parked.")
 @click.option(
@@ -127,9 +128,9 @@ def command(
     """Send the items of each FILE, of all files in each FOLDER, or of standard input for -.
 
     Text, Markdown, HTML, PDF, DOCX and mail (.txt, .md, .html, .pdf, .docx, .eml) are documents. In .json,
-    .jsonl and .csv are messages (role_type, content, timestamp), chats as the OpenAI API takes them (role and
-    content, or messages), exports of ChatGPT and Claude (conversations.json), or episodes (source, body,
-    reference_time); with --map whatever you have. A FOLDER that Slack exported is read by its days.
+    .jsonl, .ndjson and .csv are messages (role_type, content, timestamp), chats as the OpenAI API takes them
+    (role and content, or messages), exports of ChatGPT and Claude (conversations.json), or episodes (source,
+    body, reference_time); with --map whatever you have. A FOLDER that Slack exported is read by its days.
 
     Sending something again changes nothing, with another --time neither: what is stored already is counted
     separately and keeps its time.

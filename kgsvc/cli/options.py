@@ -41,7 +41,7 @@ store = click.option("--store", type=click.Choice(["embedded", "neo4j"]), help="
 data = click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of the embedded store (store.data_dir).",
+    help="Directory of the embedded store and of index files, imports and models (store.data_dir).",
 )
 _CLIENT = (
     click.option("--server", metavar="HOST:PORT", help="The service to talk to (client.server)."),

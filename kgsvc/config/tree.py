@@ -104,7 +104,7 @@ class StoreSettings:
     """Where the graph and the queue live."""
 
     kind: Literal["embedded", "neo4j"] = "embedded"
-    data_dir: Path = Path("data")  # of the embedded store
+    data_dir: Path = Path("data")  # the embedded store, index files, imports, models
     neo4j_uri: str = "bolt://127.0.0.1:7687"
     neo4j_user: str = "neo4j"
     neo4j_password: str = field(default="", repr=False)

@@ -83,7 +83,7 @@ class NotFound(OperationError):
 
 
 class Conflict(OperationError):
-    """A uniqueness rule forbids it, or a uuid is ambiguous between groups."""
+    """It does not fit what is stored (the meaning of CONFLICT in kgsvc.api.errors has examples)."""
 
     error_code = "CONFLICT"
 

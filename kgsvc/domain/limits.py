@@ -57,7 +57,7 @@ class Limits:
     attributes_bytes: int = 64 * 1024
     max_facts_default: int = 10
     max_facts_bound: int = 100
-    context_tokens_default: Annotated[int, Fixed] = 2_000  # of SearchGraph's context, at 4 characters each
+    context_tokens_default: Annotated[int, Fixed] = 2_000  # of contexts (SearchGraph, Ask), 4 characters each
     context_tokens_bound: Annotated[int, Fixed] = 32_000
     entity_facts_bound: Annotated[int, Fixed] = 500  # of GetEntityNode
     entity_episodes_bound: Annotated[int, Fixed] = 100

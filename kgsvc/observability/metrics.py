@@ -101,7 +101,7 @@ class Metrics:
         self.parked_items = self._counter("parked_items", "Items parked after their last attempt")
         self.extraction_failures = self._counter("extraction_failures", "Failed extractions")
         self.embedding_failures = self._counter("embedding_failures", "Failed embeddings")
-        conflicts = "Graph writes refused by a uniqueness rule or a concurrent change"
+        conflicts = "Failed attempts to resolve or commit an item; AddEntityNode calls refused as a conflict"
         self.upsert_conflicts = self._counter("upsert_conflicts", conflicts)
         self.queue_unfinished = self._gauge(
             "kgsvc_queue_unfinished_items", "Items that are accepted and not done"

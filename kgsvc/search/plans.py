@@ -67,8 +67,9 @@ class ScopePlan:
 
 _NO_VECTORS = frozenset({Reranker.MMR, Reranker.EPISODE_MENTIONS})
 _NO_EVIDENCE = frozenset({Reranker.EVIDENCE})
-# Of episodes, chunks alone have vectors, one for each passage. Communities lie nowhere in the graph, and no
-# episode mentions them; nor does one mention another.
+# Episodes, of which chunks are some, have a vector for each passage and none of the whole, so that MMR cannot
+# compare them. COSINE finds chunks alone; EVIDENCE uses the passages of every episode. Communities lie
+# nowhere in the graph, and no episode mentions them; nor does one mention another.
 METHODS: dict[Scope, frozenset[Method]] = {
     Scope.FACTS: frozenset(Method),
     Scope.NODES: frozenset(Method),
@@ -119,7 +120,7 @@ def default_plan(scope: Scope) -> ScopePlan:
 
 
 def _combined(reranker: Reranker) -> tuple[ScopePlan, ...]:
-    """All scopes; episodes, which have no vectors, by words and RRF."""
+    """All scopes but chunks; episodes, which COSINE does not find, by BM25 and RRF."""
     hybrid = (Scope.FACTS, Scope.NODES, Scope.COMMUNITIES)
     facts, nodes, communities = (ScopePlan(scope, _HYBRID, reranker) for scope in hybrid)
     return facts, nodes, ScopePlan(Scope.EPISODES, (Method.BM25,), Reranker.RRF), communities

@@ -1545,9 +1545,10 @@ class SearchFilters(_message.Message):
     ENTITY_TYPES_FIELD_NUMBER: _builtins.int
     HOLDING_NOW_FIELD_NUMBER: _builtins.int
     holding_now: _builtins.bool
-    """Only facts that hold now, however the question is worded. Without it, and without a time in these filters, the
-    default search of facts also finds facts that have ended if the question asks about the past; if it names a month
-    or a day, those that held then.
+    """Only facts that hold now, however the question is worded. Without it, if the question asks about the past, the
+    default search of facts also finds facts that have ended; if such a question also names a month or a day, it finds
+    only facts that held then. valid_at, invalid_at, expired_at and valid_as_of rule this out; created_at and
+    known_as_of do not.
     """
     @_builtins.property
     def relation_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -2180,7 +2181,7 @@ class Provenance(_message.Message):
     SOURCE_TEXTS_FIELD_NUMBER: _builtins.int
     LEFT_OUT_FIELD_NUMBER: _builtins.int
     left_out: _builtins.int
-    """How many chunks and episodes the response has no room for."""
+    """How many entities, chunks and episodes the response has no room for."""
     @_builtins.property
     def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProvenanceEntity]:
         """Entities that were found, and those that the facts found are about, in the order of the results."""

@@ -14,6 +14,7 @@ interface Props {
   choose: (uuid: string | null) => void;
   open: (uuid: string) => void;
   label: string;
+  listed: string; // what the list below shows
 }
 
 interface Look {
@@ -50,7 +51,7 @@ export function Canvas(props: Props) {
       ref={canvas}
       tabIndex={0}
       role="application"
-      aria-label={`${props.label}. Arrow keys go to neighbours, Enter opens, plus and minus enlarge. The list below tells the same.`}
+      aria-label={`${props.label}. Arrow keys go to neighbours, Enter opens, plus and minus enlarge. The list below shows ${props.listed}.`}
       onPointerDown={(event) => state.current?.grab(event)}
       onPointerMove={(event) => state.current?.drag(event)}
       onPointerUp={(event) => {

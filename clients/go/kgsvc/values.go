@@ -22,7 +22,7 @@ type Fact struct {
 	ExpiredReason          string
 	Episodes               []string // that state it
 	Attributes             map[string]any
-	Raw                    *kgsvcv1.FactResult // the message of the contract, with the rest; so of the other types
+	Raw                    *kgsvcv1.FactResult // the message of the contract, with the rest; so is every other Raw
 }
 
 // Episode is a text as it was added. Kind is text, json, message or document.

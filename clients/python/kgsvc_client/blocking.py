@@ -137,7 +137,8 @@ class Group(Scope):
         """Send any number of items, and return when each is stored or refused. At most 1,024 items and 8 MiB
         are on their way: `items` is read no faster. Where the connection breaks, what was not answered is
         sent again. Raises KgsvcError when the service refuses the stream, or answers nothing for the client's
-        timeout; then all that was read from `items` is stored but for the last 1,024."""
+        timeout; then each item that was read from `items` is stored or refused, but for at most the last
+        1,025, which may be stored, too."""
         return _Stream(self).run(items, Converter(time or self.now()))
 
     def follow(self, cursor: str | None = None) -> Iterator[values.Changes]:

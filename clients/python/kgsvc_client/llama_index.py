@@ -33,8 +33,9 @@ _TOKEN_CHARS = 4
 class KgsvcMemoryBlock(BaseMemoryBlock[str]):
     """The memory of a group. It gets the messages that leave the chat history (`Memory` has limits for it)
     and those that are given to `aput`. What bears on the latest messages is put before the model, at most
-    `tokens` of it. With `wait`, messages are found once they are taken; without, once the service has read
-    them. Raises KgsvcError.
+    `tokens` of it. With `wait`, taking messages lasts until the service has read them, so that they are
+    found from then on; without, only until they are stored, and they are found some time later. Raises
+    KgsvcError.
     """
 
     name: str = "Memory"

@@ -11,7 +11,11 @@ import { RetrievalService } from "./gen/kgsvc/v1/retrieval_pb.js";
 export interface CallOptions {
   /** Ends the call, which then throws the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** How long it may take with all attempts; by default that of the client. */
+  /**
+   * How long it may take with all attempts; by default that of the client, but two minutes for `ask`, ten for waiting and
+   * for documents of more than 3 MiB. Of a listing: each page; of `stream`: the time without any answer. The waiting of
+   * `add` is not counted.
+   */
   timeoutMs?: number | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface AddOptions extends CallOptions {
   time?: Date | undefined;
   /** The same call again within a day changes nothing. */
   key?: string | undefined;
-  /** Return once everything is in the graph or parked. */
+  /** Return once everything is in the graph or parked. Throws after ten minutes, whatever `timeoutMs` says. */
   wait?: boolean | undefined;
 }
 
@@ -77,8 +77,8 @@ export class Group {
   /**
    * Sends any number of items, and returns when each is stored or refused. At most 1,024 items and 8 MiB are on
    * their way: `items` is read no faster. Where the connection breaks, what was not answered is sent again. Throws
-   * KgsvcError when the service refuses the stream, or answers nothing for the client's timeout; then all that was
-   * read from `items` is stored but for the last 1,024.
+   * KgsvcError when the service refuses the stream, or answers nothing for the client's timeout; then each item that
+   * was read from `items` is stored or refused, but for at most the last 1,025, which may be stored, too.
    */
   async stream(
     items: Iterable<Addable> | AsyncIterable<Addable>, options: CallOptions & { time?: Date | undefined } = {},

@@ -1,4 +1,5 @@
-// What calls answer, as plain objects: times are dates, states are words. `raw` of each is the message of the contract.
+// What calls answer, as plain objects: times are dates, states are words. Those that show a message of the contract have
+// it as `raw`.
 import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type * as admin from "./gen/kgsvc/v1/admin_pb.js";
 import * as documents from "./gen/kgsvc/v1/documents_pb.js";

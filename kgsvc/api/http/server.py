@@ -28,11 +28,13 @@ from kgsvc.stores.consistency import TOKEN
 _HEAD_BYTES = 32 * 1024
 _START_S = 10.0
 _DESCRIPTION = Path(__file__).with_name("openapi.json")
-# Headers of requests that clients of Connect and gRPC-Web set, and those of answers that they read.
-_READ = [
+# Headers that clients of Connect and gRPC-Web set on requests. Not all are read here (grpc-timeout is not),
+# but a browser makes no request with a header that is not allowed.
+_SENT = [
     *("authorization", "connect-protocol-version", "connect-timeout-ms", "content-type", "grpc-timeout"),
     *("kgsvc-errors", TOKEN, "user-agent", "x-grpc-web", "x-user-agent"),
 ]
+# Headers of answers that they read.
 _TOLD = ["grpc-message", "grpc-status", "trailer-kgsvc-error-code", f"trailer-{TOKEN}"]
 
 
@@ -180,7 +182,7 @@ def _middleware(origins: tuple[str, ...]) -> list[Middleware]:
     there are no cookies that a browser would add."""
     if not origins:
         return []
-    allowed: dict[str, Any] = {"allow_methods": ["GET", "POST"], "allow_headers": _READ, "max_age": 600}
+    allowed: dict[str, Any] = {"allow_methods": ["GET", "POST"], "allow_headers": _SENT, "max_age": 600}
     return [Middleware(CORSMiddleware, allow_origins=origins, expose_headers=_TOLD, **allowed)]
 
 

@@ -46,7 +46,7 @@ _SCOPES = {
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A group of the service, as one caller sees it. Everything raises Refused."""
+    """A group of the service, as one caller sees it. Everything raises CallRefused."""
 
     service: Service
     group: str

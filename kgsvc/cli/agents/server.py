@@ -123,7 +123,7 @@ class _Handlers:
 
     def _of(self, context: Context) -> Memory:
         """The memory as the caller sees it: who sends a token over HTTP has the rights of that token, who
-        sends none those of this command. Raises Refused."""
+        sends none those of this command. Raises CallRefused."""
         sent = None if context.request is None else context.request.headers.get("authorization")
         if sent is None:
             return self._memory
@@ -136,7 +136,7 @@ class _Handlers:
         return replace(self._memory, service=replace(self._memory.service, metadata=metadata))
 
     async def _within(self, work: Awaitable[str], reads: bool = True) -> str:
-        """What becomes of some calls, all within the time that is set for one. Raises Refused."""
+        """What becomes of some calls, all within the time that is set for one. Raises CallRefused."""
         timeout_s = self._memory.service.timeout_s
         try:
             async with asyncio.timeout(timeout_s):

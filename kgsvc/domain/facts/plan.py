@@ -209,7 +209,7 @@ def _episode_edges(
     return {episode: tuple(sorted(uuids)) for episode, uuids in edges.items() if uuids}
 
 
-MOST_ENDED = 10  # facts that one episode may end from another slot
+MOST_ENDED = 10  # contradictions of one episode that take effect, in its own slot or another
 
 # A slot's rows with their uuids, under these endings beside those that it has.
 Draft = Callable[[str, Sequence[Ending]], list[tuple[str, Row]]]

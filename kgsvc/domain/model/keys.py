@@ -1,4 +1,7 @@
-"""Keys, minted uuids and stamps. A uuid5 only mints, so that replays and races meet."""
+"""Keys, minted uuids and stamps.
+
+A minted uuid is a hash of what identifies the thing: repeated and concurrent runs mint the same one.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,8 @@ def mint(kind: str, group_id: str, key: str, taken: Collection[str] = ()) -> str
 
 
 def minted(kind: str, group_id: str, key: str, salt: int) -> str:
-    """The uuid with one salt: a version 5 uuid, made here because uuid.uuid5 takes four times as long."""
+    """The uuid with one salt, in the form of version 5. Without a digest key it is a version 5 uuid (SHA-1),
+    made here because uuid.uuid5 takes four times as long; with one, a keyed hash."""
     seed = f"{kind}:{len(group_id)}:{group_id}:{len(key)}:{key}:{salt}"
     data = _NAMESPACE + seed.encode()
     made = _hash(data) if _key else hashlib.sha1(data, usedforsecurity=False)

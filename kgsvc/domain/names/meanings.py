@@ -235,8 +235,8 @@ def _renaming(items: Sequence[BatchItem], homes: Mapping[str, Home]) -> Iterator
 
 
 def may_merge(one: Entity, other: Entity) -> bool:
-    """Never what two callers' names stand for, nor what a caller took apart, nor two things of different
-    types."""
+    """Whether two entities may become one: not if callers named both, if a caller split one off the other, or
+    if their types differ."""
     return (
         one.uuid != other.uuid
         and not (is_callers(one) and is_callers(other))

@@ -70,6 +70,7 @@ export function Around({ graph, uuid }: { graph: Graph; uuid: string }) {
           choose={setChosen}
           open={(node) => (location.hash = to(graph.groupId, "entity", node))}
           label={centre ? `The graph around ${centre.name}` : "The graph of the group"}
+          listed={`the facts that hold, at most ${LISTED}`}
         />
         {chosen !== null && <Aside graph={graph} uuid={chosen} facts={holding} />}
       </div>

@@ -44,6 +44,7 @@ export function Communities({ graph }: { graph: Graph }) {
               choose={setChosen}
               open={(node) => (location.hash = to(groupId, "entity", node))}
               label="The map of the communities"
+              listed="the communities"
             />
           </div>
           <ul class="plain communities">

@@ -2582,9 +2582,10 @@ type SearchFilters struct {
 	// Entity types, such as Person; at most 256. An entity must have one of them; of a fact one of its ends, of an
 	// episode one of the entities that it names.
 	EntityTypes []string `protobuf:"bytes,8,rep,name=entity_types,json=entityTypes,proto3" json:"entity_types,omitempty"`
-	// Only facts that hold now, however the question is worded. Without it, and without a time in these filters, the
-	// default search of facts also finds facts that have ended if the question asks about the past; if it names a month
-	// or a day, those that held then.
+	// Only facts that hold now, however the question is worded. Without it, if the question asks about the past, the
+	// default search of facts also finds facts that have ended; if such a question also names a month or a day, it finds
+	// only facts that held then. valid_at, invalid_at, expired_at and valid_as_of rule this out; created_at and
+	// known_as_of do not.
 	HoldingNow    *bool `protobuf:"varint,9,opt,name=holding_now,json=holdingNow,proto3,oneof" json:"holding_now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3604,7 +3605,7 @@ type Provenance struct {
 	Episodes []*ProvenanceEpisode `protobuf:"bytes,3,rep,name=episodes,proto3" json:"episodes,omitempty"`
 	// The texts of these chunks and episodes, each once.
 	SourceTexts []string `protobuf:"bytes,4,rep,name=source_texts,json=sourceTexts,proto3" json:"source_texts,omitempty"`
-	// How many chunks and episodes the response has no room for.
+	// How many entities, chunks and episodes the response has no room for.
 	LeftOut       int32 `protobuf:"varint,5,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1285,9 +1285,10 @@ export type SearchFilters = Message<"kgsvc.v1.SearchFilters"> & {
   entityTypes: string[];
 
   /**
-   * Only facts that hold now, however the question is worded. Without it, and without a time in these filters, the
-   * default search of facts also finds facts that have ended if the question asks about the past; if it names a month
-   * or a day, those that held then.
+   * Only facts that hold now, however the question is worded. Without it, if the question asks about the past, the
+   * default search of facts also finds facts that have ended; if such a question also names a month or a day, it finds
+   * only facts that held then. valid_at, invalid_at, expired_at and valid_as_of rule this out; created_at and
+   * known_as_of do not.
    *
    * @generated from field: optional bool holding_now = 9;
    */
@@ -1883,7 +1884,7 @@ export type Provenance = Message<"kgsvc.v1.Provenance"> & {
   sourceTexts: string[];
 
   /**
-   * How many chunks and episodes the response has no room for.
+   * How many entities, chunks and episodes the response has no room for.
    *
    * @generated from field: int32 left_out = 5;
    */

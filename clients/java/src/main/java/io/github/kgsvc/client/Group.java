@@ -59,8 +59,8 @@ public final class Group {
   /**
    * Sends any number of items, and returns when each is stored or refused. At most 1,024 items and 8 MiB are on their
    * way: {@code items} is read no faster. Where the connection breaks, what was not answered is sent again. When the
-   * service refuses the stream or answers nothing for the client's timeout, it fails; then all that was read from
-   * {@code items} is stored but for the last 1,024.
+   * service refuses the stream or answers nothing for the client's timeout, it fails; then each item that was read
+   * from {@code items} is stored or refused, but for at most the last 1,025, which may be stored, too.
    *
    * @param items as {@link #add(List, Add)} takes them
    * @param time that of the first that tells none; null: now
