@@ -7,8 +7,9 @@ uuid where they are found (`commands.core.the_one`). A stream ends when its cred
 from __future__ import annotations
 
 import asyncio
+import inspect
 import ipaddress
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import monotonic
@@ -129,7 +130,7 @@ class AccessInterceptor(Wrapping):
             principal = await self._admit(context, enter, call)
             ended = asyncio.ensure_future(self._authenticator.ended(principal))
             try:
-                async with aclosing(behaviour(request, context)) as responses:
+                async with aclosing(_responses(behaviour, request, context)) as responses:
                     async for response in _until(ended, responses):
                         yield response
             except Unauthenticated as error:
@@ -184,6 +185,20 @@ def _own_entry(operation: str, rates: Rates) -> Callable[[Principal], None]:
 
 def _foreign_entry(_principal: Principal) -> None:
     """Health and reflection tell everybody the same."""
+
+
+def _responses(behaviour: Any, request: Any, context: Context) -> AsyncGenerator[Any, None]:
+    """What a method answers with. One that writes to the context itself, as that of grpc.health.v1 does,
+    yields nothing."""
+    if not inspect.iscoroutinefunction(behaviour):
+        return behaviour(request, context)  # type: ignore[no-any-return]
+
+    async def written() -> AsyncGenerator[Any, None]:
+        await behaviour(request, context)
+        return
+        yield
+
+    return written()
 
 
 async def _until(ended: asyncio.Future[None], responses: Any) -> AsyncIterator[Any]:

@@ -30,8 +30,8 @@ from kgsvc.runtime import ACCEPTED_CHARS, offload
 
 STREAM = "StreamEpisodes"
 _RETRY_AFTER_MS = 250
-_WAITED = 0.2  # of the time that a commit took is waited for those that it answered
-_LONGEST_S = 0.01
+_WAITED = 0.5
+_LONGEST_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class ItemAcceptor:
     """Turns validated items into batches and stores them.
 
     Concurrent calls share one `store.accept`: while one runs, the batches for the next collect. An idle store
-    is called at once, without waiting for more. The batch of a caller that is cancelled is stored all the
-    same, since it may be on its way to the disk already.
+    is called at once, unless several callers have just been answered together. The batch of a caller that is
+    cancelled is stored all the same, since it may be on its way to the disk already.
     """
 
     def __init__(self, core: Core, settings: CoalescerSettings | None = None) -> None:
@@ -202,14 +202,14 @@ class ItemAcceptor:
                 taken, began = self._take(), loop.time()
                 await self._commit(taken)
                 calls = sum(entry.batch.operation != STREAM for entry in taken)
-                if calls > 1 and self._pending:
+                if calls > 1:
                     await self._again(calls, min(_WAITED * (loop.time() - began), _LONGEST_S))
         finally:
             self._running = None
 
     async def _again(self, answered: int, longest_s: float) -> None:
         """Callers that are answered together mostly come again together: wait a moment, so that they share
-        the next commit with those that wait already."""
+        the next commit, also with those that wait already."""
         wanted = len(self._pending) + answered
         try:
             async with asyncio.timeout(longest_s):

@@ -21,7 +21,7 @@ from kgsvc.runtime import Clock
 
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
-_REST = 10  # times as long as a look took does the next one wait, while work is held
+_REST = 20  # times as long as a look took does the next one wait, while work is held
 _PUT_BACK_MS = 1_000
 L = TypeVar("L")  # a lease
 
@@ -39,7 +39,7 @@ class QueueSettings:
     batch_beside_others: Annotated[int, Fixed] = 32  # the same where other groups are worked on
     batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
-    groups_at_once: int = 32  # groups that one process works on at the same time
+    groups_at_once: int = 128  # groups that one process works on at the same time
     batches_a_turn: int = 1  # then a group makes room if others wait for a place
     attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 _CROWD = 8  # items in one commit; smaller ones come from callers that do not queue up
 _QUIET_S = 0.1
 _PATIENCE_S = 0.25  # in a storm without end a batch still gets its turn this often
-_ITEMS_A_TURN = 32  # a micro-batch
+_ITEMS_A_TURN = 64  # a micro-batch
+_TURN_S = 0.1
 _LOOK_S = 0.02
 
 
@@ -24,6 +25,7 @@ class IntakePressure:
         self._crowds = 0
         self._turn = asyncio.Lock()
         self._left = 0  # items that may pass in the present turn
+        self._ends_s = float("-inf")  # the present turn: what comes at once passes at once
 
     @contextmanager
     def accepting(self, items: int) -> Iterator[None]:
@@ -44,9 +46,10 @@ class IntakePressure:
         """Before so many items are worked on: return when nobody queues, or after 0.25 s. Who waits here goes
         in order, so many items at a time, of however many groups."""
         async with self._turn:
-            if not self._is_quiet() and items > self._left:
+            over = items > self._left or self._monotonic() >= self._ends_s
+            if over and not self._is_quiet():
                 await self._wait()
-                self._left = _ITEMS_A_TURN
+                self._left, self._ends_s = _ITEMS_A_TURN, self._monotonic() + _TURN_S
             self._left -= items
 
     async def _wait(self) -> None:

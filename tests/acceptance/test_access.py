@@ -303,6 +303,9 @@ async def test_health_and_reflection_have_settings_of_their_own(idle: Guarded) -
             await ended(anonymous.Watch(health_pb2.HealthCheckRequest(), timeout=CALL_S)) == "UNAUTHENTICATED"
         )
         assert (await known.Check(health_pb2.HealthCheckRequest(), timeout=CALL_S)).status
+        watched = known.Watch(health_pb2.HealthCheckRequest(), timeout=CALL_S)
+        assert (await watched.read()).status == health_pb2.HealthCheckResponse.SERVING
+        watched.cancel()
         assert (await reflected(nobody, wanted).read()).list_services_response.service
 
 

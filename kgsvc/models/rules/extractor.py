@@ -21,7 +21,7 @@ from kgsvc.together import Together
 
 # Batches of several groups are read in one run of a thread: groups that are ready at the same time then share
 # reads of the store, and threads that take turns only cost time.
-_BATCHES = 32  # of one run
+_BATCHES = 64  # of one run
 _CHARACTERS = 32_768  # in the bodies of one run, unless a single batch has more
 _AT_ONCE = 2  # runs; a long document does not keep all others waiting
 

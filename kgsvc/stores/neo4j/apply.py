@@ -19,7 +19,7 @@ from kgsvc.stores.neo4j.writing import DeltaWriting
 from kgsvc.together import Together
 
 _LOCK_EACH: LiteralString = for_each(whole_text(LOCK), ", ".join(Locked._fields))
-_TOGETHER = 32  # changes of one transaction
+_TOGETHER = 64  # changes of one transaction
 _ROWS_TOGETHER = 2_000  # that they write, unless a single one writes more
 _AT_ONCE = 2  # such transactions
 Change = tuple[GraphDelta, Guard]

@@ -8,12 +8,10 @@ from kgsvc.pipeline.pressure import IntakePressure
 
 
 class _Time:
-    def __init__(self, step_s: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.now_s = 100.0
-        self.step_s = step_s
 
     def __call__(self) -> float:
-        self.now_s += self.step_s
         return self.now_s
 
 
@@ -47,23 +45,47 @@ async def test_work_waits_while_a_crowd_is_accepted_and_shortly_after(
     await asyncio.wait_for(waiting, 5.0)
 
 
+class _Storm(IntakePressure):
+    """Time goes on only while somebody waits: by the length of a look."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = _Time()
+        super().__init__(self.clock)
+        real = asyncio.sleep
+
+        async def look(seconds: float) -> None:
+            self.clock.now_s += seconds
+            await real(0)
+
+        monkeypatch.setattr("kgsvc.pipeline.pressure.asyncio.sleep", look)
+
+    async def passed_s(self, *items: int) -> list[float]:
+        """How long each of batches that come at once waits, to a tenth of a second."""
+        began_s = self.clock.now_s
+
+        async def one(count: int) -> float:
+            await self.lull(count)
+            return round(self.clock.now_s - began_s, 1)
+
+        return await asyncio.wait_for(asyncio.gather(*map(one, items)), 5.0)
+
+
 async def test_a_storm_lets_one_batch_pass_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = asyncio.sleep
-    monkeypatch.setattr("kgsvc.pipeline.pressure.asyncio.sleep", lambda _: real(0))
-    clock = _Time(step_s=0.02)
-    about = IntakePressure(clock)
+    about = _Storm(monkeypatch)
     with about.accepting(64):
-        began_s = clock.now_s
-        await asyncio.wait_for(asyncio.gather(about.lull(32), about.lull(32)), 5.0)
-    assert clock.now_s - began_s >= 0.5
+        assert await about.passed_s(64, 64) == [0.3, 0.5]
 
 
 async def test_in_a_storm_the_items_of_many_groups_share_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = asyncio.sleep
-    monkeypatch.setattr("kgsvc.pipeline.pressure.asyncio.sleep", lambda _: real(0))
-    clock = _Time(step_s=0.02)
-    about = IntakePressure(clock)
+    about = _Storm(monkeypatch)
     with about.accepting(64):
-        began_s = clock.now_s
-        await asyncio.wait_for(asyncio.gather(*(about.lull(1) for _ in range(32))), 5.0)
-    assert clock.now_s - began_s < 32 * 0.02 + 0.5
+        assert await about.passed_s(*[1] * 64) == [0.3] * 64
+
+
+async def test_what_comes_later_does_not_divide_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of an old turn would let a part of those that come together pass, and the others wait."""
+    about = _Storm(monkeypatch)
+    with about.accepting(64):
+        await about.passed_s(*[1] * 40)
+        about.clock.now_s += 0.2
+        assert await about.passed_s(*[1] * 64) == [0.3] * 64
