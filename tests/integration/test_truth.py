@@ -26,6 +26,8 @@ Row = tuple[str, str | None, str | None, str | None]  # text, start, end, why it
 CLINIC = Saying("2024-02-01", "Maya works at Clinic")
 BAKERY = Saying("2024-05-01", "Maya works at Bakery", target="Bakery")
 LEFT = Saying("2024-05-01", "Maya left Clinic", polarity=ENDS, valid="2024-04-30")
+LIKES = Saying("2024-02-01", "Maya likes chess", "LIKES", "chess", kind=STATE)
+HATES = Saying("2024-05-01", "Maya hates chess", "DISLIKES", "chess", kind=STATE)
 GONE = replace(LEFT, relation="MEMBER_OF", kind=STATE)
 
 
@@ -220,6 +222,16 @@ CASES = {
             ("Maya works at Bakery", "2024-05-01", None, None),
         ),
         ("Maya works at Bakery",),
+        model=False,
+    ),
+    "who hates what they liked likes it no more, until they do again": Case(
+        (HATES, LIKES, replace(LIKES, day="2024-08-01", text="Maya likes chess again")),
+        (
+            ("Maya likes chess", "2024-02-01", "2024-05-01", "superseded"),
+            ("Maya hates chess", "2024-05-01", "2024-08-01", "superseded"),
+            ("Maya likes chess again", "2024-08-01", None, None),
+        ),
+        ("Maya likes chess again",),
         model=False,
     ),
     "what is denied is kept as denied": Case(

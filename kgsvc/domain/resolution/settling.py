@@ -22,7 +22,7 @@ from kgsvc.domain.resolution.decisions import (
     StoredFact,
     Verdict,
 )
-from kgsvc.domain.resolution.leaving import leavings, slots_beside
+from kgsvc.domain.resolution.exclusions import exclusions, slots_beside
 from kgsvc.domain.text import normalise
 
 BESIDE = "beside"  # the qualifier of what holds beside another text of its slot
@@ -115,7 +115,7 @@ class _Settling:
         stays = [fact for fact in self._view.facts if fact.uuid not in gone]
         facts = (*stays, *(fact for fact in self._renewed.values() if fact.uuid not in gone))
         view = replace(self._view, facts=facts)
-        contradictions = [*self._contradictions, *leavings(self._settled, view)]
+        contradictions = [*self._contradictions, *exclusions(self._settled, view)]
         return Settled(self._settled, contradictions, view, tuple(self._expired))
 
     def _settle(self, stated: SlotStatement, decision: FactDecision) -> None:

@@ -1,8 +1,11 @@
-"""What leaving something ends beside membership: who leaves Oracle may work, study or be assigned there."""
+"""What a statement ends of other relations between the same two.
+
+Who leaves Oracle may work, study or be assigned there; who hates chess does not like it any more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -13,8 +16,15 @@ from kgsvc.domain.model.delta import SlotView
 from kgsvc.domain.model.graph import Fact, FactKind, Polarity
 from kgsvc.domain.model.keys import slot_of
 
-_LEFT = "MEMBER_OF"
-_ALSO_ENDS = ("WORKS_AT", "STUDIES_AT", "ASSIGNED_TO", "WORKS_ON")
+# By relation and polarity of what is stated.
+_ENDS: Mapping[tuple[str, Polarity], tuple[str, ...]] = {
+    ("MEMBER_OF", Polarity.ENDS): ("WORKS_AT", "STUDIES_AT", "ASSIGNED_TO", "WORKS_ON"),
+    ("LIKES", Polarity.ASSERTS): ("DISLIKES",),
+    ("DISLIKES", Polarity.ASSERTS): ("LIKES",),
+}
+_ENDED = frozenset(name for ended in _ENDS.values() for name in ended)
+_ENDED_BY = {name: tuple(by for (by, _), ended in _ENDS.items() if name in ended) for name in _ENDED}
+_READ = _ENDED.union(*_ENDED_BY.values())
 _KINDS = (FactKind.FUNCTIONAL, FactKind.STATE)
 
 
@@ -29,18 +39,16 @@ class _Start:
 
 
 def slots_beside(entry: SlotStatement) -> list[str]:
-    """The slots to read before `leavings`: the end may be told before what it ends, or after it."""
+    """The slots to read before `exclusions`: the end may be told before what it ends, or after it."""
     wording = entry.statement.wording
-    if _is_leaving(wording):
-        return _slots(wording, _ALSO_ENDS)
-    begins = wording.polarity is Polarity.ASSERTS and wording.name in _ALSO_ENDS
-    return _slots(wording, (_LEFT,)) if begins else []
+    ended_by = _ENDED_BY.get(wording.name, ()) if wording.polarity is Polarity.ASSERTS else ()
+    return _slots(wording, (*_ends(entry.statement), *ended_by))
 
 
-def leavings(settled: Sequence[SlotStatement], view: SlotView) -> list[Contradiction]:
-    """What is ended by who left, where the end or the start is among `settled`: all that had begun before.
-    Who left may come back, so what begins later stays."""
-    told = [end for end in settled if _is_leaving(end.statement.wording)]
+def exclusions(settled: Sequence[SlotStatement], view: SlotView) -> list[Contradiction]:
+    """What is ended where the end or the start is among `settled`: all that had begun before. Who left may
+    come back, so what begins later stays."""
+    told = [end for end in settled if _ends(end.statement)]
     begun = [start for entry in settled for start in _start(entry.slot, entry.statement)]
     found = [(end, start) for end in told for start in _ended([*begun, *_starts_in(view)], end)]
     known = sorted(_ends_in(view), key=lambda end: end.statement.evidence)
@@ -56,7 +64,7 @@ def leavings(settled: Sequence[SlotStatement], view: SlotView) -> list[Contradic
 
 
 def _ended(starts: Iterable[_Start], end: SlotStatement) -> list[_Start]:
-    wording, slots = end.statement.wording, set(_slots(end.statement.wording, _ALSO_ENDS))
+    wording, slots = end.statement.wording, set(_slots(end.statement.wording, _ends(end.statement)))
     before_ms = end.statement.evidence.start_ms
     return [s for s in starts if s.slot in slots and s.about == wording.about and s.ms < before_ms]
 
@@ -64,7 +72,7 @@ def _ended(starts: Iterable[_Start], end: SlotStatement) -> list[_Start]:
 def _start(slot: str, statement: EdgeStatement) -> Iterator[_Start]:
     """What the statement begins. What a caller asserted is ended by callers alone."""
     wording = statement.wording
-    if wording.polarity is Polarity.ASSERTS and wording.name in _ALSO_ENDS and not statement.asserted:
+    if wording.polarity is Polarity.ASSERTS and wording.name in _ENDED and not statement.asserted:
         yield _Start(slot, wording.key, wording.about, statement.evidence.start_ms)
 
 
@@ -75,19 +83,21 @@ def _starts_in(view: SlotView) -> Iterator[_Start]:
 
 def _ends_in(view: SlotView) -> Iterator[SlotStatement]:
     for fact, statement in _stored(view):
-        if _is_leaving(statement.wording):
+        if _ends(statement):
             evidence = statement.evidence
             yield SlotStatement(fact.slot, statement, evidence.accepted_ms, evidence.index)
 
 
 def _stored(view: SlotView) -> Iterator[tuple[Fact, EdgeStatement]]:
     for fact in view.facts:
-        if follows(fact) and relation_of(fact) in (_LEFT, *_ALSO_ENDS):
+        if follows(fact) and relation_of(fact) in _READ:
             yield from ((fact, statement) for statement in statements_behind(fact))
 
 
-def _is_leaving(wording: EdgeWording) -> bool:
-    return wording.polarity is Polarity.ENDS and wording.name == _LEFT
+def _ends(statement: EdgeStatement) -> tuple[str, ...]:
+    """The relations that it ends. What is told as over ends nothing."""
+    wording = statement.wording
+    return () if statement.closed else _ENDS.get((wording.name, wording.polarity), ())
 
 
 def _slots(wording: EdgeWording, names: Sequence[str]) -> list[str]:
