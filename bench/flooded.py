@@ -31,7 +31,7 @@ _SHARE = 0.4
 _WATCHED = 5  # one of so many
 _ALONE = 600  # items that tell the rate of one group
 _SECOND_MS = 1_000
-_BASE = {"server.metrics_listen": "127.0.0.1:0", "logging.level": "warning"}
+_BASE = {"server.processes": "0", "server.metrics_listen": "127.0.0.1:0", "logging.level": "warning"}
 Figures = dict[str, float]
 
 
