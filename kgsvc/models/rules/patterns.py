@@ -102,7 +102,8 @@ _THING = (
     r"(?:drinking |eating |having )?(?:the )?(?P<np>(?:[a-z][a-z-]+|N\d+)(?: (?:[a-z][a-z-]+|N\d+)){0,2}?)"
 )
 _AND_THING = r"(?: and (?P<np2>[a-z][a-z-]+))?"
-_STOPS = r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| any more| now| most|$)"
+_STOPS = r"(?: again| too| as well| a lot| so much| very much)?"
+_STOPS += r"(?= [.,;!)…]| but| and (?!N)| in\b| on\b| at\b| since| T\d| anymore| any more| now| most|$)"
 # "I love the vibe" tells no taste: it is about something here.
 _ANY = _THING.replace("(?:the )?", "(?:a |an )?")
 # How a value is told, and told anew: "is $5", "was raised from $5 to $6", "slipped to 7 July".
