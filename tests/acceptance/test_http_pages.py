@@ -17,7 +17,7 @@ SETTINGS = {"server.http_listen": "127.0.0.1:0", "server.http_origins": f"{NAMED
 WHERE = path("Healthcheck")
 ASKED = {
     "access-control-request-method": "POST",
-    "access-control-request-headers": "authorization,content-type",
+    "access-control-request-headers": "authorization,content-type,traceparent",
 }
 
 
@@ -31,7 +31,8 @@ async def test_a_named_origin_may_call_and_read(http: httpx.AsyncClient) -> None
     asked = await http.options(WHERE, headers=ASKED | {"origin": NAMED})
     assert asked.status_code == 200
     assert asked.headers["access-control-allow-origin"] == NAMED
-    assert "authorization" in asked.headers["access-control-allow-headers"].lower()
+    allowed = asked.headers["access-control-allow-headers"].lower()
+    assert all(name in allowed for name in ("authorization", "traceparent", "tracestate"))
     answer = await http.post(WHERE, json={}, headers={"origin": NAMED})
     assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, NAMED)
     assert "grpc-status" in answer.headers["access-control-expose-headers"]

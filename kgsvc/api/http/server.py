@@ -32,7 +32,7 @@ _DESCRIPTION = Path(__file__).with_name("openapi.json")
 # but a browser makes no request with a header that is not allowed.
 _SENT = [
     *("authorization", "connect-protocol-version", "connect-timeout-ms", "content-type", "grpc-timeout"),
-    *("kgsvc-errors", TOKEN, "user-agent", "x-grpc-web", "x-user-agent"),
+    *("kgsvc-errors", TOKEN, "traceparent", "tracestate", "user-agent", "x-grpc-web", "x-user-agent"),
 ]
 # Headers of answers that they read.
 _TOLD = ["grpc-message", "grpc-status", "trailer-kgsvc-error-code", f"trailer-{TOKEN}"]
