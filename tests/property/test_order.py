@@ -84,15 +84,14 @@ class Graph:
                 f.expired_reason or "",
                 f.expired_by_episode or "",
                 f.episodes,
-                tuple(self._closure(each) for each in f.closures),
+                tuple(sorted({self._closure(each) for each in f.closures}, key=repr)),
             )
             for f in shown
         )
 
     def _closure(self, closure: Closure) -> tuple[object, ...]:
-        """By the episode that tells it: which uuid the row of that has depends on what was told first."""
-        by = self.facts.get(closure.by_fact)
-        return astuple(replace(closure, by_fact=closure.by_fact if by is None else by.fact))
+        """By the episode that tells it: which row tells of an end may change with what comes later."""
+        return astuple(replace(closure, by_fact="" if closure.by_fact in self.facts else closure.by_fact))
 
     def nodes(self) -> list[tuple[object, ...]]:
         return sorted(

@@ -222,10 +222,10 @@ def _in_order(entries: Iterable[Entry]) -> list[Entry]:
     return ordered
 
 
-def _place(entry: EdgeStatement | Ending) -> tuple[int, Key]:
+def _place(entry: EdgeStatement | Ending) -> tuple[int, Key, str]:
     if isinstance(entry, Ending):
-        return (0, entry.key)
-    return (entry.evidence.index, entry.wording.key)
+        return (0, entry.key, entry.closure.by_episode)
+    return (entry.evidence.index, entry.wording.key, "")
 
 
 def _uuid(entry: EdgeStatement | Ending) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from operator import itemgetter
 
 from kgsvc.domain.facts.plan import MOST_ENDED, Contradiction
@@ -48,13 +49,12 @@ def slots_beside(entry: SlotStatement) -> list[str]:
 def exclusions(settled: Sequence[SlotStatement], view: SlotView) -> list[Contradiction]:
     """What is ended where the end or the start is among `settled`: all that had begun before. Who left may
     come back, so what begins later stays."""
-    told = [end for end in settled if _ends(end.statement)]
+    told = _by_ended_slot(end for end in settled if _ends(end.statement))
+    known = _by_ended_slot(sorted(_ends_in(view), key=lambda end: end.statement.evidence))
     begun = [start for entry in settled for start in _start(entry.slot, entry.statement)]
-    found = [(end, start) for end in told for start in _ended([*begun, *_starts_in(view)], end)]
-    known = sorted(_ends_in(view), key=lambda end: end.statement.evidence)
+    found = [(end, start) for start in (*begun, *_starts_in(view)) for end in _enders(told, start)]
     for start in begun:
-        ends = [end for end in known if start in _ended([start], end)]
-        found.extend((end, start) for end in ends[:MOST_ENDED])
+        found.extend((end, start) for end in islice(_enders(known, start), MOST_ENDED))
     # A start may be told many times, and each episode ends a few things at most: the order counts.
     pairs = {(end.statement.evidence, start.slot, start.key): end for end, start in found}
     return [
@@ -63,10 +63,25 @@ def exclusions(settled: Sequence[SlotStatement], view: SlotView) -> list[Contrad
     ]
 
 
-def _ended(starts: Iterable[_Start], end: SlotStatement) -> list[_Start]:
-    wording, slots = end.statement.wording, set(_slots(end.statement.wording, _ends(end.statement)))
-    before_ms = end.statement.evidence.start_ms
-    return [s for s in starts if s.slot in slots and s.about == wording.about and s.ms < before_ms]
+def _by_ended_slot(ends: Iterable[SlotStatement]) -> dict[str, list[SlotStatement]]:
+    """The ends by the slots in which they end something, made once for all that states one row."""
+    slots: dict[str, list[str]] = {}
+    found: dict[str, list[SlotStatement]] = {}
+    for end in ends:
+        wording = end.statement.wording
+        own = f"{end.slot} {wording.target_uuid}"
+        if own not in slots:
+            slots[own] = _slots(wording, _ends(end.statement))
+        for slot in slots[own]:
+            found.setdefault(slot, []).append(end)
+    return found
+
+
+def _enders(ends: Mapping[str, Sequence[SlotStatement]], start: _Start) -> Iterator[SlotStatement]:
+    """Those that end what a start begins."""
+    for end in ends.get(start.slot, ()):
+        if end.statement.wording.about == start.about and start.ms < end.statement.evidence.start_ms:
+            yield end
 
 
 def _start(slot: str, statement: EdgeStatement) -> Iterator[_Start]:
