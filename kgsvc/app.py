@@ -103,8 +103,10 @@ async def running(
         stack.push_async_callback(models.close)
         formers = FormerEmbedders(lambda space: make_former(settings, space, metrics, off))
         stack.push_async_callback(formers.close)
-        seen = await _reembeddings(counted(store, metrics), models, metrics, formers, clock, stack)
-        core = _core(settings, seen, models, metrics, clock, modes)
+        counting = counted(store, metrics)
+        activity = ActivityWatch(counting, settings.queue.poll_s, random.Random(), modes)
+        seen = await _reembeddings(counting, models, metrics, formers, clock, activity, stack)
+        core = _core(settings, seen, models, metrics, clock, activity, modes)
         if siblings is not None:
             siblings.heard, core.activity.tell = core.activity.heard, siblings.tell
         background(stack, core.activity.run(), "activity")
@@ -139,6 +141,7 @@ async def _reembeddings(
     metrics: Metrics,
     formers: FormerEmbedders,
     clock: Clock,
+    activity: ActivityWatch,
     stack: AsyncExitStack,
 ) -> Store:
     """The store as long as groups may go over to the configured embedder, which begins. Without one nothing
@@ -147,21 +150,26 @@ async def _reembeddings(
         return store
     groups = Reembeddings(store, models.embedder.space, metrics)
     await groups.begin(clock.now_ms())
-    background(stack, groups.run(), "groups that are embedded anew")
+    background(stack, groups.run(lambda: activity.open.fills), "groups that are embedded anew")
     return with_former(store, groups, formers)
 
 
 def _core(
-    settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock, modes: ModeWatch
+    settings: Settings,
+    store: Store,
+    models: ModelSet,
+    metrics: Metrics,
+    clock: Clock,
+    activity: ActivityWatch,
+    modes: ModeWatch,
 ) -> Core:
-    rng = random.Random()
     return Core(
         store=store,
         clock=clock,
-        rng=rng,
+        rng=random.Random(),
         limits=settings.limits,
         metrics=metrics,
-        activity=ActivityWatch(store, settings.queue.poll_s, rng, modes),
+        activity=activity,
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
         quotas=settings.quotas,
         ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,
@@ -232,8 +240,9 @@ async def _start_worker(
     louvain = Louvain(settings.communities.detection_s)
     describer = Describer(store, embedder, models.summariser)
     builder = CommunityBuilder(store, louvain, describer, settings.communities, clock)
+    open_builds = lambda: core.activity.open.builds  # noqa: E731
     by_model = models.summariser is not None or models.embeds_by_server
-    building = build_work(store, builder, retry, queue, clock, modes.may_begin(by_model))
+    building = build_work(store, builder, retry, queue, clock, modes.may_begin(by_model), open_builds)
     builds = Dispatcher(building, core.activity, queue, clock, owner_id)
     background(stack, builds.run(), "builds of communities")
     if embedder is not None:
@@ -242,7 +251,8 @@ async def _start_worker(
             store, embedder, clock, queue.attempts_per_step, charge, core.metrics.filled_vectors.inc
         )
         begin = modes.may_begin(models.embeds_by_server)
-        filling = fill_work(store, filler, retry, clock, embedder.space, begin)
+        open_fills = lambda: core.activity.open.fills  # noqa: E731
+        filling = fill_work(store, filler, retry, clock, embedder.space, begin, open_fills)
         fills = Dispatcher(filling, core.activity, queue, clock, owner_id)
         background(stack, fills.run(), "vectors to be filled in")
     if settings.communities.follow:

@@ -211,7 +211,8 @@ class Revisions:
         while True:
             await self._core.modes.writable()
             try:
-                await self.step()
+                if self._core.activity.open.documents:
+                    await self.step()
             except ServiceError as error:
                 log.warning("revisions of documents cannot go on: %s", type(error).__name__)
             await asyncio.sleep(_LOOK_S)

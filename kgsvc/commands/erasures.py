@@ -111,7 +111,8 @@ class Erasures:
                     for part in await self.repeat():
                         log.warning("an erasure of the ledger is repeated", extra={"group_id": part.group_id})
                     repeated = True
-                await self.step()
+                if self._may_find():
+                    await self.step()
             except ServiceError as error:
                 log.warning("erasures cannot go on: %s", type(error).__name__)
             await asyncio.sleep(_LOOK_S)
@@ -158,6 +159,11 @@ class Erasures:
             if part.removed is None and part.asked_ms < now_ms - _ABANDONED_MS:
                 await self._carry_on(part)
         await self._free(any(part.removed is not None for part in waiting))
+
+    def _may_find(self) -> bool:
+        work, since_ms = self._core.activity.open, self._core.clock.now_ms() - _RECENT_MS
+        recent = work.erased_ms is not None and work.erased_ms >= since_ms
+        return work.erasures or recent or bool(self._known)
 
     async def _forget(self, group_ids: Collection[str]) -> None:
         forget_texts()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -49,14 +49,15 @@ class Reembeddings:
         if begun:
             log.info("%d groups are to be embedded anew", begun)
 
-    async def run(self) -> None:
-        """Look until cancelled."""
+    async def run(self, waits: Callable[[], bool]) -> None:
+        """Look until cancelled, while a group may be on its way."""
         looks = 0
         while True:
             await asyncio.sleep(_EVERY_S)
             looks += 1
             try:
-                await self.look()
+                if waits() or self._under_way:
+                    await self.look()
             except ServiceError as error:
                 log.warning("cannot look how far groups are embedded anew: %s", type(error).__name__)
                 continue

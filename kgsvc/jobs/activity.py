@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kgsvc.domain.errors import ServiceError
 from kgsvc.jobs.modes import ModeWatch
-from kgsvc.stores.intake_protocol import Activity, IntakeStore
+from kgsvc.stores.intake_protocol import Activity, IntakeStore, OpenWork, QueueDepth
 
 log = logging.getLogger(__name__)
 _PAUSES = 5  # between two polls, where something has happened between the two before
@@ -58,8 +58,20 @@ class ActivityWatch:
         self._poll_s = poll_s
         self._rng = rng
         self._modes = modes or ModeWatch()
+        self._last: Activity | None = None
+        self.answered = True  # by the store, at the last poll
         self.work = Signal()  # there may be more to begin
         self.changes = Signal()  # that, or items have changed state
+
+    @property
+    def depth(self) -> QueueDepth | None:
+        """Of the queue, as of the last poll; None: there was none yet."""
+        return None if self._last is None else self._last.depth
+
+    @property
+    def open(self) -> OpenWork:
+        """What is to be done besides items, as of the last poll."""
+        return OpenWork() if self._last is None else self._last.open
 
     def poke(self) -> None:
         """There may be more to begin, by a change in this process."""
@@ -73,11 +85,10 @@ class ActivityWatch:
 
     async def run(self) -> None:
         """Poll until cancelled."""
-        last: Activity | None = None
         loop, seen = asyncio.get_running_loop(), self.changes.version
         while True:
             began, happened = loop.time(), self.changes.version != seen
-            last = await self._look(last)
+            await self._look()
             seen = self.changes.version
             # A store that takes long to answer has enough to do.
             await asyncio.sleep(min(_REST * (loop.time() - began), _LONGEST_S))
@@ -85,17 +96,18 @@ class ActivityWatch:
             for _ in range(_PAUSES if happened else 1):
                 await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
 
-    async def _look(self, last: Activity | None) -> Activity:
-        taken = self._modes.taken
+    async def _look(self) -> None:
+        taken, last = self._modes.taken, self._last
         try:
             now = await self._store.activity()
         except ServiceError as error:
             log.warning("cannot look for changes: %s", type(error).__name__)
-            return last or Activity(0, 0)
+            self.answered = False
+            return
+        self._last, self.answered = now, True
         # Modes that were switched here meanwhile are newer than those that were read.
         switched = self._modes.taken == taken and self._modes.take(now.modes)
-        if switched or (last is not None and now.work != last.work):
+        if switched or (last is not None and (now.work, now.open) != (last.work, last.open)):
             self.heard()
-        elif last is not None and now != last:
+        elif last is not None and now.changes != last.changes:
             self.changes.set()
-        return now

@@ -38,6 +38,7 @@ def build_work(
     settings: QueueSettings,
     clock: Clock,
     may_begin: Callable[[], bool] = always,
+    waits: Callable[[], bool] = always,
 ) -> LeasedWork[BuildLease]:
     """Builds that are not over. What fails is put off, or ends after its last attempt."""
     attempts = _Attempts(store, handler, retry, clock, settings.attempts_per_step)
@@ -72,6 +73,7 @@ def build_work(
         release=store.release_build,
         serve=attempts.serve,
         may_begin=may_begin,
+        waits=waits,
     )
 
 

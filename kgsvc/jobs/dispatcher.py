@@ -22,12 +22,13 @@ from kgsvc.runtime import Clock
 log = logging.getLogger(__name__)
 _AFTER_FAILURE_S = 1.0
 _REST = 20  # times as long as a look took does the next one wait, while work is held
+_LONGEST_REST_S = 0.25
 _PUT_BACK_MS = 1_000
 L = TypeVar("L")  # a lease
 
 
 def always() -> bool:
-    """Work that nothing holds back."""
+    """Of work that nothing holds back, and that is looked for at any time."""
     return True
 
 
@@ -81,7 +82,8 @@ class LeasedWork(Generic[L]):
     # Does the work, or a part of it once the function given says that other work waits; whether the lease is
     # released already. Raises LeaseLost, ServiceError: the work is put down for a moment.
     serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
-    may_begin: Callable[[], bool] = always  # whether a mode holds it back; what has begun is finished
+    may_begin: Callable[[], bool] = always  # no mode holds it back; what has begun is finished
+    waits: Callable[[], bool] = always  # there may be some; else nobody looks
     woken_by_items: bool = False  # items that change state may bring more of it
     # So many places are free before more is claimed, while more waits than there are places.
     together: int = 1
@@ -231,7 +233,7 @@ class Dispatcher(Generic[L]):
     async def _look(self, seen: int) -> float:
         """Claim what may be claimed; how long to wait before the next look, in seconds."""
         kind = self._kind
-        if not kind.may_begin():
+        if not (kind.may_begin() and kind.waits()):
             self._others_wait = False
             return kind.idle_s
         try:
@@ -247,7 +249,7 @@ class Dispatcher(Generic[L]):
             if await self._woken.wait(seen, self._settings.poll_s) == seen:
                 return await self._until_due()
             if self._held:  # most of what comes is for them, so a look that takes long is not worth it
-                rest_s = min(_REST * took_s, self._settings.poll_s)
+                rest_s = min(_REST * took_s, _LONGEST_REST_S)
                 await self._freed.wait(self._freed.version, rest_s)
             return 0.0
         except ServiceError as error:

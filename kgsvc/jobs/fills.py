@@ -31,6 +31,7 @@ def fill_work(
     clock: Clock,
     space: str = "",
     may_begin: Callable[[], bool] = always,
+    waits: Callable[[], bool] = always,
 ) -> LeasedWork[FillLease]:
     """Fills in a space, or in none yet, that are not over."""
 
@@ -80,4 +81,5 @@ def fill_work(
         release=store.release_fill,
         serve=serve,
         may_begin=may_begin,
+        waits=waits,
     )

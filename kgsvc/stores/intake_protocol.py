@@ -26,22 +26,37 @@ class Page(Generic[T]):
     next_token: str | None = None
 
 
-class Activity(NamedTuple):
-    """Numbers that differ after what they stand for has happened since, and may differ after more; and the
-    modes that are on."""
-
-    work: int  # there may be more to begin: accepted, retried, resumed, switched on, requested, deleted
-    changes: int  # that, or items have changed state
-    modes: ServiceModes = ServiceModes()
-
-
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """How much is waiting."""
+    """How much is waiting, in all groups."""
 
     unfinished: int
     parked: int
     oldest_accepted_ms: int | None  # of an unfinished item
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    """What is to be done besides items. Not known: there may be some of each."""
+
+    documents: bool = True  # with chunks of former revisions that may still speak
+    builds: bool = True  # of communities
+    fills: bool = True
+    erasures: bool = True
+    erased_ms: int | None = None  # when the latest erasure was asked for, also of those that are over
+
+
+class Activity(NamedTuple):
+    """What whoever waits for changes has to know.
+
+    The numbers differ after what they stand for has happened since, and may differ after more.
+    """
+
+    work: int  # there may be more to begin: accepted, retried, resumed, switched on, requested, deleted
+    changes: int  # that, or items have changed state
+    modes: ServiceModes = ServiceModes()
+    depth: QueueDepth = QueueDepth(0, 0, None)
+    open: OpenWork = OpenWork()
 
 
 class IntakeStore(Protocol):
@@ -90,9 +105,6 @@ class IntakeStore(Protocol):
         those made before this time of which no item is unfinished or parked, with the ends of deleted groups'
         items that only they showed. Their other items stay, and name no receipt. The place reached; None: no
         more are old enough."""
-
-    async def depth(self) -> QueueDepth:
-        """Counts over all groups. May be a few seconds old."""
 
     async def activity(self) -> Activity:
         """One cheap read, for the one poller of a process (docs/ingestion.md)."""

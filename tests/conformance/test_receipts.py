@@ -203,8 +203,8 @@ async def test_activity_differs_after_every_change(g: Scratch) -> None:
 
 
 async def test_depth_counts_what_waits(g: Scratch) -> None:
-    """depth() comes to count unfinished and parked items and the oldest acceptance, within seconds."""
-    before = await g.store.depth()
+    """activity() comes to count unfinished and parked items and the oldest acceptance, within seconds."""
+    before = (await g.store.activity()).depth
     await g.parked(g.episode("e1"))
     await g.accepted(g.episode("e2"), now_ms=NOW - 5_000)
     await g.accepted(g.episode("e3"))
@@ -214,7 +214,7 @@ async def test_depth_counts_what_waits(g: Scratch) -> None:
         return found.unfinished >= 2 and found.parked >= 1 and oldest is not None and oldest <= NOW - 5_000
 
     for _ in range(150):
-        found = await g.store.depth()
+        found = (await g.store.activity()).depth
         if counted(found):
             return
         await asyncio.sleep(0.1)

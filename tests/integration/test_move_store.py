@@ -191,7 +191,7 @@ async def rows(spec: StoreSpec) -> list[Any]:
             [await store.slots(group, [each.slot for each in told]) for group, told in facts.items()],
             await store.documents("papers", 100, ""),
             await store.keyed(1),
-            await store.depth(),
+            (await store.activity()).depth,
         ]
 
 

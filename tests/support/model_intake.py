@@ -147,13 +147,13 @@ class ModelIntake:
                     item.receipt_id = "" if item.receipt_id == receipt_id else item.receipt_id
         return None
 
-    async def depth(self) -> QueueDepth:
+    def _depth(self) -> QueueDepth:
         waiting = [item for item in self._items() if item.unfinished]
         parked = sum(item.state is ItemState.PARKED for item in self._items())
         return QueueDepth(len(waiting), parked, min((i.accepted_ms for i in waiting), default=None))
 
     async def activity(self) -> Activity:
-        return Activity(self._activity, self._activity)
+        return Activity(self._activity, self._activity, depth=self._depth())
 
 
 class ModelQueue(ModelIntake):

@@ -27,7 +27,7 @@ from kgsvc.stores.embedded.rows import (
     one_value,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-from kgsvc.stores.intake_protocol import Activity, Page, QueueDepth
+from kgsvc.stores.intake_protocol import Activity, OpenWork, Page, QueueDepth
 
 _ROWS_A_REMOVAL = 2_000  # of receipts, so that writers need not wait
 _NEVER = 2**63 - 1  # the largest number that the engine knows
@@ -163,9 +163,19 @@ def _depth(db: apsw.Connection) -> QueueDepth:
     return QueueDepth(*row)
 
 
+def _open_work(db: apsw.Connection) -> OpenWork:
+    sql = """
+        SELECT EXISTS (SELECT 1 FROM documents WHERE open = 1),
+            EXISTS (SELECT 1 FROM community_builds WHERE next_ms IS NOT NULL), EXISTS (SELECT 1 FROM fills),
+            EXISTS (SELECT 1 FROM erasures WHERE completed_ms IS NULL), (SELECT max(asked_ms) FROM erasures)
+        """
+    documents, builds, fills, erasures, erased_ms = one_row(db, sql)
+    return OpenWork(bool(documents), bool(builds), bool(fills), bool(erasures), erased_ms)
+
+
 def _activity(db: apsw.Connection) -> Activity:
     count = int(one_value(db, "SELECT activity FROM totals WHERE id = 1"))
-    return Activity(count, count, read_modes(db))
+    return Activity(count, count, read_modes(db), _depth(db), _open_work(db))
 
 
 # Triggers (schema.py) settle the counters of quotas when items cost something, end or go.
@@ -216,5 +226,4 @@ class EmbeddedReceipts(EmbeddedBase):
     list_items = reading(_list_items)
     retry_items = writing(_retry_items)
     remove_receipts = writing(_remove_receipts)
-    depth = reading(_depth)
     activity = reading(_activity)

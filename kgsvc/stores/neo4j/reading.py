@@ -14,7 +14,7 @@ from kgsvc.stores.consistency import from_the_leader
 from kgsvc.stores.neo4j.base import Base, Row, for_each, whole_text
 from kgsvc.together import Together
 
-_TOGETHER = 64  # reads of one round trip
+_TOGETHER = 128  # reads of one round trip
 _AT_ONCE = 2  # such round trips
 
 

@@ -10,7 +10,7 @@ from kgsvc.domain.errors import InvalidArgument, Violation
 from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
 from kgsvc.domain.model.modes import ServiceModes
 from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
-from kgsvc.stores.intake_protocol import Activity, Page, QueueDepth
+from kgsvc.stores.intake_protocol import Activity, OpenWork, Page, QueueDepth
 from kgsvc.stores.neo4j.modes import MODES
 from kgsvc.stores.neo4j.quotas import Quotas
 from kgsvc.stores.neo4j.rows import NEVER, Row, StatusRow, first_value, status_of, status_rows
@@ -121,22 +121,28 @@ _REMOVE: LiteralString = """
     RETURN created_ms, receipt_id ORDER BY created_ms, receipt_id
     """
 
-_DEPTH: LiteralString = """
+_ACTIVITY: LiteralString = (
+    """
+    MATCH (a:KgActivity)
+    WITH sum(a.count) AS work, sum(a.changes) AS changes
     CALL () { MATCH (i:KgPending) RETURN count(i) AS unfinished }
     CALL () { MATCH (i:KgParked) RETURN count(i) AS parked }
     CALL () {
         OPTIONAL MATCH (i:KgPending) WHERE i.accepted_ms IS NOT NULL
         RETURN i.accepted_ms AS oldest ORDER BY i.accepted_ms LIMIT 1
     }
-    RETURN unfinished, parked, oldest
-    """
-
-_ACTIVITY: LiteralString = (
-    """
-    MATCH (a:KgActivity)
-    WITH sum(a.count) AS work, sum(a.changes) AS changes
+    CALL () {
+        OPTIONAL MATCH (x:KgErasure) WHERE x.asked_ms IS NOT NULL
+        RETURN x.asked_ms AS erased ORDER BY x.asked_ms DESC LIMIT 1
+    }
     MATCH (s:KgSchema {name: 'kgsvc'})
-    RETURN work, work + changes, """
+    RETURN work, work + changes, [unfinished, parked, oldest], [
+        EXISTS { MATCH (d:KgDocument) USING INDEX SEEK d:KgDocument(open) WHERE d.open = true },
+        EXISTS { MATCH (b:KgBuild) USING INDEX SEEK b:KgBuild(next_ms) WHERE b.next_ms >= 0 },
+        EXISTS { MATCH (f:KgFill) USING INDEX SEEK f:KgFill(next_ms) WHERE f.next_ms >= 0 },
+        EXISTS { MATCH (x:KgErasure) USING INDEX SEEK x:KgErasure(open) WHERE x.open = true },
+        erased
+    ], """
     + MODES
 )
 
@@ -194,13 +200,9 @@ class Receipts(Quotas):
         *_, (created_ms, receipt_id) = rows
         return f"{created_ms}:{receipt_id}"
 
-    async def depth(self) -> QueueDepth:
-        (row,) = await self._run(_DEPTH)
-        return QueueDepth(*row)
-
     async def activity(self) -> Activity:
-        ((work, changes, *modes),) = await self._run(_ACTIVITY)
-        return Activity(work, changes, ServiceModes(*modes))
+        ((work, changes, depth, open_work, *modes),) = await self._run(_ACTIVITY)
+        return Activity(work, changes, ServiceModes(*modes), QueueDepth(*depth), OpenWork(*open_work))
 
 
 def present(

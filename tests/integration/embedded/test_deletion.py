@@ -105,7 +105,7 @@ async def test_an_interrupted_deletion_is_invisible_and_finished_by_migrate(
     await store.migrate()
     assert left(beside) == {"items": 5}
     await assert_gone(store, receipt_id, 400)
-    assert (await store.depth()).unfinished == 0
+    assert (await store.activity()).depth.unfinished == 0
 
 
 async def test_a_cancelled_deletion_is_finished_by_the_next(

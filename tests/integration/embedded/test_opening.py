@@ -8,6 +8,7 @@ import pytest
 
 from kgsvc.domain.errors import StoreUnavailable
 from kgsvc.stores.embedded import EmbeddedStore
+from kgsvc.stores.intake_protocol import OpenWork
 from tests.support.samples import accepted, episode
 
 
@@ -33,6 +34,14 @@ async def test_another_schema_is_refused_and_left_alone(
         await store.migrate()
     await store.close()
     assert beside.pragma("user_version") == version
+
+
+async def test_a_new_store_has_no_work_that_is_looked_for(tmp_path: Path) -> None:
+    store = await EmbeddedStore.open(tmp_path)
+    await store.migrate()
+    found = (await store.activity()).open
+    await store.close()
+    assert found == OpenWork(documents=False, builds=False, fills=False, erasures=False)
 
 
 async def test_an_unmigrated_store_says_so(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ async def test_three_processes_open_a_new_directory_and_write(tmp_path: Path) ->
         assert [await done(first), await done(second)] == [30, 30]
     wanted = {f"{name}-{n}-{k}" for name in "abc" for n in range(30) for k in range(3)}
     assert sorted(e.uuid for e in await store.recent_episodes("shared", 1_000)) == sorted(wanted)
-    assert (await store.depth()).unfinished == len(wanted)
+    assert (await store.activity()).depth.unfinished == len(wanted)
     assert [(await head(store, name)).rev for name in "bc"] == [30, 30]
     await store.close()
 
@@ -125,12 +125,13 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path, store: Embedd
     await started(store, lease)
     await move(store, lease, ItemState.EXTRACTED, "e1", stage=b"stage")
     await write(store, "g", entities=(entity("g", "n1", "Ada"),))
-    before = (await store.dump("g"), await store.receipt(receipt.receipt_id), await store.depth())
+    before = (await store.dump("g"), await store.receipt(receipt.receipt_id), (await store.activity()).depth)
     await store.close()
     assert os.listdir(tmp_path) == ["kgsvc.db"], "the log is not merged by close"
     again = await EmbeddedStore.open(tmp_path)
     assert await again.migrate() == SCHEMA_VERSION
-    assert (await again.dump("g"), await again.receipt(receipt.receipt_id), await again.depth()) == before
+    after = (await again.dump("g"), await again.receipt(receipt.receipt_id), (await again.activity()).depth)
+    assert after == before
     assert await again.renew([lease]) == ["g"]
     assert [item.stage for item in await again.start_items(lease, NOW, 9, 10**6, ())] == [b"stage", None]
     await again.close()

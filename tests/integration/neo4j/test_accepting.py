@@ -74,7 +74,7 @@ async def test_a_full_queue_is_told_and_nothing_is_written(
     accept: Accept, store: Neo4jStore, group: str
 ) -> None:
     await accept(batch(episode(group, "e1")))
-    unfinished = (await store.depth()).unfinished
+    unfinished = (await store.activity()).depth.unfinished
     refused, begun = await accept(batch(episode(group, "e2"), queue_items=unfinished))
     assert (type(refused), begun) == (Overloaded, 1)
     assert await store.episode("e2", group) == []

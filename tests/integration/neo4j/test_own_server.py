@@ -99,13 +99,13 @@ async def test_acknowledged_items_survive_a_kill(own_neo4j: Neo4jServer) -> None
     with pytest.raises(StoreUnavailable):
         await sender
     with pytest.raises(StoreUnavailable):
-        await store.depth()
+        await store.activity()
     await asyncio.to_thread(own_neo4j.start)
     there = {e.uuid for e in await store.recent_episodes("crash", 100_000)}
     assert there >= set(acknowledged)
     assert {item.uuid for item in (await store.list_items("crash", (), 100_000, None)).rows} == there
     assert len(there) % 8 == 0
-    assert (await store.depth()).unfinished >= len(there)
+    assert (await store.activity()).depth.unfinished >= len(there)
     await accepted(store, episode("crash", "after"))
     await store.close()
 

@@ -76,7 +76,7 @@ async def test_a_group_is_loaded_to_the_size_that_was_asked_for(tmp_path: Path) 
     await loader.to(300)
     await loader.to(BLOCK + 20)
     dump = await store.dump("g")
-    depth = await store.depth()
+    depth = (await store.activity()).depth
     await store.close()
     assert len(dump.facts) == BLOCK + 20
     assert len(dump.episodes) == (BLOCK + 20) // 4

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from kgsvc.jobs.activity import ActivityWatch
-from kgsvc.stores.intake_protocol import Activity, IntakeStore
+from kgsvc.stores.intake_protocol import Activity, IntakeStore, OpenWork, QueueDepth
 
 
 class Counting:
@@ -26,8 +26,13 @@ class Counting:
 
 @pytest.mark.parametrize(
     ("after", "woken"),
-    [(Activity(1, 1), (0, 0)), (Activity(1, 2), (0, 1)), (Activity(2, 2), (1, 1))],
-    ids=["nothing", "items changed", "more to begin"],
+    [
+        (Activity(1, 1), (0, 0)),
+        (Activity(1, 2), (0, 1)),
+        (Activity(2, 2), (1, 1)),
+        (Activity(1, 1, open=OpenWork(fills=False)), (1, 1)),
+    ],
+    ids=["nothing", "items changed", "more to begin", "other work than items"],
 )
 async def test_who_begins_work_is_woken_by_work_alone(after: Activity, woken: tuple[int, int]) -> None:
     store = Counting(Activity(1, 1), after, after)
@@ -36,6 +41,17 @@ async def test_who_begins_work_is_woken_by_work_alone(after: Activity, woken: tu
     await store.over.wait()
     polling.cancel()
     assert (watch.work.version, watch.changes.version) == woken
+
+
+async def test_what_is_not_known_is_looked_for_and_what_is_not_there_is_not() -> None:
+    none = OpenWork(documents=False, builds=False, fills=False, erasures=False)
+    store = Counting(Activity(0, 0, open=none), Activity(0, 0, open=none))
+    watch = ActivityWatch(cast(IntakeStore, store), 0.001, random.Random(1))
+    assert (watch.open.documents, watch.open.builds, watch.depth) == (True, True, None)
+    polling = asyncio.create_task(watch.run())
+    await store.over.wait()
+    polling.cancel()
+    assert (watch.open, watch.depth, watch.answered) == (none, QueueDepth(0, 0, None), True)
 
 
 async def test_what_happens_here_wakes_all_and_is_told() -> None:

@@ -82,6 +82,25 @@ async def test_in_a_storm_the_items_of_many_groups_share_a_turn(monkeypatch: pyt
         assert await about.passed_s(*[1] * 64) == [0.3] * 64
 
 
+async def test_the_items_of_a_turn_pass_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after another, the first would read alone what all could read together."""
+    about = _Storm(monkeypatch)
+    with about.accepting(64):
+        passing = [asyncio.create_task(about.lull(1)) for _ in range(64)]
+        done, _ = await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+        assert len(done) == 64
+
+
+async def test_who_gives_up_holds_nobody_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = _Storm(monkeypatch)
+    with about.accepting(64):
+        first, second = (asyncio.create_task(about.lull(64)) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await about.passed_s(64) == [0.5]
+        await asyncio.wait_for(second, 5.0)
+
+
 async def test_what_comes_later_does_not_divide_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of an old turn would let a part of those that come together pass, and the others wait."""
     about = _Storm(monkeypatch)
