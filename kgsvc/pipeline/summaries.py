@@ -57,16 +57,18 @@ async def summarised(
     missing = ends - entities.keys() - known.keys()
     read = (await store.names(delta.group_id, (), missing)).by_uuid if missing else {}
     present = {**{uuid: each for uuid, each in known.items() if uuid in ends}, **read, **entities}
-    after: dict[str, Entity] = {}
-    for uuid, entity in sorted(present.items()):
-        changed = touched.get(uuid, ())
+
+    async def made(entity: Entity) -> Entity:
+        changed = touched.get(entity.uuid, ())
         away = gone.difference(fact.uuid for fact in changed)
-        made = recomposed(entity, changed, away, delta.system_ms)
-        if lacks(entity, made):
-            made = await _rebuilt(store, made, delta, changed, away)
-        if made is not entity or uuid in entities:
-            after[uuid] = made
-    return replace(delta, entities=tuple(after.values())) if after else delta
+        composed = recomposed(entity, changed, away, delta.system_ms)
+        lacking = lacks(entity, composed)
+        return await _rebuilt(store, composed, delta, changed, away) if lacking else composed
+
+    before = [entity for _, entity in sorted(present.items())]
+    after = await asyncio.gather(*map(made, before))
+    changed = [new for old, new in zip(before, after, strict=True) if new is not old or new.uuid in entities]
+    return replace(delta, entities=tuple(changed)) if changed else delta
 
 
 async def _rebuilt(
