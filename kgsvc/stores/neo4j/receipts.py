@@ -132,7 +132,7 @@ _ACTIVITY: LiteralString = (
         RETURN i.accepted_ms AS oldest ORDER BY i.accepted_ms LIMIT 1
     }
     CALL () {
-        OPTIONAL MATCH (x:KgErasure) WHERE x.asked_ms IS NOT NULL
+        OPTIONAL MATCH (x:KgErasure) WHERE x.asked_ms >= 0
         RETURN x.asked_ms AS erased ORDER BY x.asked_ms DESC LIMIT 1
     }
     MATCH (s:KgSchema {name: 'kgsvc'})

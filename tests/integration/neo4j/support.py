@@ -43,10 +43,9 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
 _NOT_SERVING = {"adoption", "base", "schema"}  # nothing in them runs while a group is served
 _CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups, or the busiest, for whoever asks; the first of an order
-    "_ACTIVITY": {"NodeByLabelScan"},
+    "_ACTIVITY": {"NodeByLabelScan", "NodeIndexScan"},
     "_GROUPS": {"NodeByLabelScan"},
     "_BUSIEST": {"NodeByLabelScan"},
-    "_DEPTH": {"NodeIndexScan"},
     "_NEXT_DUE": {"NodeByLabelScan"},  # of paused groups
 }
 
