@@ -29,7 +29,7 @@ from kgsvc.domain.names.merging import called
 from kgsvc.domain.names.namesakes import heirs, shared_keys
 from kgsvc.domain.names.similarity import lost_identities
 from kgsvc.pipeline.summaries import summarised
-from kgsvc.stores.protocol import ReadStore
+from kgsvc.stores.protocol import MergesWhere, ReadStore
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ async def _undo_merges(core: Core, group_id: str, uuid: str) -> GroupHead:
     tried: set[str] = set()
     while True:
         head = (await core.store.names(group_id, ())).head
-        merges = await core.store.merges_by(group_id, uuid)
+        merges = await core.store.merges(group_id, MergesWhere(by_episode=uuid))
         untried = [record.merge_id for record in merges if record.merge_id not in tried]
         if not untried:
             return head
@@ -185,7 +185,7 @@ async def _records(
     store: ReadStore, group_id: str, leaving: Leaving
 ) -> tuple[tuple[str, ...], tuple[MergeRecord, ...]]:
     """Ids of the records of merges and splits that hold something of the episode, and what stays of them."""
-    held = await store.merges_holding(group_id, marks(leaving.episode))
+    held = await store.merges(group_id, MergesWhere(text=marks(leaving.episode)))
     left = (redacted(each, leaving) for each in held)
     return tuple(each.merge_id for each in held), tuple(each for each in left if each is not None)
 

@@ -15,7 +15,7 @@ from kgsvc.domain.model.keys import digest
 from kgsvc.domain.names.forgetting import is_collected
 from kgsvc.domain.names.merging import entity_in
 from kgsvc.domain.names.splitting import is_split
-from kgsvc.stores.protocol import MergeCut
+from kgsvc.stores.protocol import LATEST, MergesWhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,10 @@ async def list_merges(
     has fewer than `page_size` where much is kept to undo them. Raises InvalidArgument (not a token of this
     listing), StoreUnavailable."""
     listing = digest(group_id, entity_uuid)[:12]
-    behind = None if token is None else _behind(token, listing)
+    behind = LATEST if token is None else _behind(token, listing)
     room = core.limits.response_bytes
-    records = await core.store.merges_of(group_id, entity_uuid, MergeCut(page_size + 1, room, behind))
+    where = MergesWhere(entity_uuid=entity_uuid, limit=page_size + 1, max_bytes=room, behind=behind)
+    records = await core.store.merges(group_id, where)
     more = len(records) > page_size or sum(len(each.data.encode()) for each in records) > room
     shown = records[:page_size]
     token = page_token(listing, shown[-1].created_ms, shown[-1].merge_id) if more else None

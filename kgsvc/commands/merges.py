@@ -30,6 +30,7 @@ from kgsvc.domain.names.merging import (
 from kgsvc.domain.names.splitting import is_split
 from kgsvc.pipeline.joining import Joining, mentions_of
 from kgsvc.pipeline.summaries import summarised
+from kgsvc.stores.protocol import MergesWhere
 
 OPERATION = "MergeEntityNodes"
 TOO_LATE = "was too long ago: what is needed to undo it is no longer kept"
@@ -81,7 +82,7 @@ async def undo_merge(core: Core, group_id: str, merge_id: str) -> Merged:
     belongs to another entity now, or the kept entity is gone), EmbedderUnavailable, Overloaded,
     StoreUnavailable."""
     store = core.store
-    record = await store.merge(group_id, merge_id)
+    record = next(iter(await store.merges(group_id, MergesWhere(merge_id))), None)
     if record is None or is_split(record):
         raise NotFound("there is no such merge", [Violation("merge_id", "names no merge of the group")])
     data: dict[str, Any] = json.loads(record.data)
@@ -138,9 +139,9 @@ def too_late(field: str) -> Conflict:
 async def _first_outcome(core: Core, view: NameView, keep: str, merged: str, merge_id: str | None) -> Merged:
     """The outcome when the idempotency key was used first. Raises NotFound without a merge of this id."""
     group_id, kept = view.head.group_id, view.by_uuid.get(keep)
-    record = await core.store.merge(group_id, merge_id) if merge_id is not None else None
-    if record is not None and kept is not None:
-        return Merged(kept, record.merge_id, len(json.loads(record.data).get("ends", ())))
+    if merge_id is not None and kept is not None:
+        for record in await core.store.merges(group_id, MergesWhere(merge_id)):
+            return Merged(kept, record.merge_id, len(json.loads(record.data).get("ends", ())))
     named = [("keep_uuid", keep), ("merge_uuid", merged)]
     raise no_entities(field for field, uuid in named if uuid not in view.by_uuid)
 

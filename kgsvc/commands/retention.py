@@ -18,7 +18,7 @@ from kgsvc.domain.limits import DAY_MS
 from kgsvc.domain.model.delta import Erased, GraphDelta
 from kgsvc.domain.model.erasures import Erasure, ErasureKind
 from kgsvc.domain.names.forgetting import WHOLE, collected
-from kgsvc.stores.protocol import EpisodeCut
+from kgsvc.stores.protocol import EpisodeCut, MergesWhere
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class RetentionJob:
 async def _collect_records(core: Core, group_id: str, before_ms: int) -> None:
     """Take out of old records what would undo the merge or split."""
     head = (await core.store.names(group_id, ())).head
-    whole = await core.store.merges_holding(group_id, WHOLE)
+    whole = await core.store.merges(group_id, MergesWhere(text=WHOLE))
     old = [record for record in whole if record.created_ms < before_ms]
     for first in range(0, len(old), _AT_ONCE):
         part = old[first : first + _AT_ONCE]

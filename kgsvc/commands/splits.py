@@ -34,6 +34,7 @@ from kgsvc.domain.names.splitting import (
 from kgsvc.pipeline.joining import hanging_of, mentions_of
 from kgsvc.pipeline.summaries import summarised
 from kgsvc.runtime import STATEMENTS, offload
+from kgsvc.stores.protocol import MergesWhere
 
 OPERATION = "SplitEntityNode"
 SPLIT_STAYS = "one of the two entities was deleted, or merged into another"
@@ -89,9 +90,9 @@ async def split_entity_node(core: Core, wanted: SplitInput, key: str | None = No
     view = await store.names(group_id, names, [wanted.uuid])
     system_ms = core.system_ms(view.head)
     split_id = mint("split", group_id, digest(values, key or system_ms))
-    known = await store.merge(group_id, split_id) if key is not None else None
-    if known is not None:
-        return await _first_outcome(core, known)
+    if key is not None:
+        for known in await store.merges(group_id, MergesWhere(split_id)):
+            return await _first_outcome(core, known)
     entity = view.by_uuid.get(wanted.uuid)
     if entity is None:
         raise no_entities(["uuid"])
@@ -112,7 +113,7 @@ async def undo_split(core: Core, group_id: str, split_id: str) -> Rejoined:
     is gone), LimitExceeded (too much belongs to what was taken out), EmbedderUnavailable, Overloaded,
     StoreUnavailable."""
     store = core.store
-    record = await store.merge(group_id, split_id)
+    record = next(iter(await store.merges(group_id, MergesWhere(split_id))), None)
     if record is None or not is_split(record):
         raise NotFound("there is no such split", [Violation("split_id", "names no split of the group")])
     view = await store.names(group_id, (), [record.kept_uuid, record.merged_uuid])

@@ -50,14 +50,23 @@ class EpisodeCut:
 WHOLE = EpisodeCut()
 
 
-@dataclass(frozen=True, slots=True)
-class MergeCut:
-    """Which part of a listing of merges is read: `limit` behind the key (created_ms, merge_id), up to the one
-    with which the data exceed `max_bytes`."""
+_EVERY = 2**63 - 1
+LATEST = (_EVERY, "")  # the key behind which all of a listing stands
 
-    limit: int
-    max_bytes: int
-    behind: tuple[int, str] | None = None  # None: from the latest on
+
+@dataclass(frozen=True, slots=True)
+class MergesWhere:
+    """Which merges are read: all of a group, or those of one of the first four, of which at most one is
+    given; of them `limit` behind the key (created_ms, merge_id), up to the one with which the data exceed
+    `max_bytes`."""
+
+    merge_id: str | None = None
+    entity_uuid: str | None = None  # is on either side
+    by_episode: str | None = None  # caused them; "" is none
+    text: str | None = None  # is in their data; reads every merge of the group
+    limit: int = _EVERY
+    max_bytes: int = _EVERY
+    behind: tuple[int, str] = LATEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,22 +290,12 @@ class HistoryStore(Protocol):
     async def sayings(self, group_id: str, episode_uuid: str) -> dict[str, Saying]:
         """Of all entities that an episode names, by uuid."""
 
-    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
-        """A merge that was not taken back."""
+    async def merges(self, group_id: str, where: MergesWhere) -> list[MergeRecord]:
+        """Merges and splits that were not taken back, the latest first by (created_ms, merge_id)."""
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         """The latest merges by which entities with this uuid went: in the group, or (None) of the first
         hundred groups by group_id."""
-
-    async def merges_of(self, group_id: str, entity_uuid: str | None, cut: MergeCut) -> list[MergeRecord]:
-        """The merges and splits that were not taken back, those with this entity on either side or (None) all
-        of the group, the latest first by (created_ms, merge_id): the part that `cut` names."""
-
-    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        """The merges that an episode caused and that were not taken back, the latest first."""
-
-    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
-        """The merges whose data hold this text, the latest first. Reads every merge of the group."""
 
     async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
         """The facts whose words hold this text, by uuid. Reads every fact of the group."""

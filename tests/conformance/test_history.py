@@ -6,7 +6,7 @@ from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Closure, Entity, Source
 from kgsvc.domain.names.forgetting import Saying
 from kgsvc.domain.resolution.decisions import CandidateQuery
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
+from kgsvc.stores.protocol import LATEST, EntityEpisodes, EpisodeTraces, MergesWhere
 from tests.support.samples import MANY, NOW, Scratch, fact, tombstone
 
 
@@ -166,14 +166,14 @@ async def test_merges_are_found_by_either_name(g: Scratch) -> None:
     first = MergeRecord("m1", g.id, "n-x", ada.uuid, NOW, '{"é": 1}')
     later = MergeRecord("m2", g.id, "n-x", "n-bob", NOW + 1, "{}")
     await g.write(merges=(first, later))
-    assert await g.store.merge(g.id, "m1") == first
+    assert await g.store.merges(g.id, MergesWhere("m1")) == [first]
     assert await g.store.merged("n-x", g.id) == [later]
     assert await g.store.merged(ada.uuid, g.id) == []
     await g.write(remove_merges=("m2", "m9"))
     assert await g.store.merged("n-x", None) == [first]
-    assert await g.store.merge(g.id, "m2") is None
+    assert await g.store.merges(g.id, MergesWhere("m2")) == []
     await g.store.delete_group(g.id, NOW + 9)
-    assert (await g.store.merge(g.id, "m1"), await g.store.merged("n-x", None)) == (None, [])
+    assert await g.store.merges(g.id, MergesWhere("m1")) == await g.store.merged("n-x", None) == []
 
 
 async def test_merges_are_listed_the_latest_first(g: Scratch) -> None:
@@ -187,8 +187,9 @@ async def test_merges_are_listed_the_latest_first(g: Scratch) -> None:
     await g.write(merges=tuple(records.values()))
 
     async def listed(uuid: str | None = None, limit: int = 9, size: int = MANY, behind: str = "") -> str:
-        key = (records[behind].created_ms, behind) if behind else None
-        found = await g.store.merges_of(g.id, uuid, MergeCut(limit, size, key))
+        key = (records[behind].created_ms, behind) if behind else LATEST
+        where = MergesWhere(entity_uuid=uuid, limit=limit, max_bytes=size, behind=key)
+        found = await g.store.merges(g.id, where)
         assert all(record == records[record.merge_id] for record in found)
         return "".join(record.merge_id for record in found)
 
@@ -197,7 +198,8 @@ async def test_merges_are_listed_the_latest_first(g: Scratch) -> None:
     assert (await listed(size=0), await listed(size=10)) == ("c", "ca")
     assert (await listed(ada.uuid), await listed("z"), await listed("nobody")) == ("ca", "d", "")
     assert (await listed(bob.uuid, limit=1), await listed(bob.uuid, behind="c")) == ("c", "b")
-    assert await g.store.merges_of(g.sibling().id, None, MergeCut(9, MANY)) == []
+    assert await g.store.merges(g.sibling().id, MergesWhere()) == []
+    assert await g.store.merges(g.id, MergesWhere(text='"é": 5')) == [records["a"], records["b"]]
     await g.write(remove_merges=("a",))
     assert (await listed(), await listed(ada.uuid)) == ("cbd", "c")
     await g.store.delete_group(g.id, NOW + 9)
@@ -210,11 +212,12 @@ async def test_merges_are_found_by_the_episode_that_told_them(g: Scratch) -> Non
     told = [MergeRecord(f"m{n}", g.id, f"n-{n}", ada.uuid, NOW + n, "{}", "e1") for n in (2, 3, 1)]
     by_caller = MergeRecord("m4", g.id, "n-4", ada.uuid, NOW + 4, "{}")
     await g.write(merges=(*told, by_caller))
-    assert await g.store.merges_by(g.id, "e1") == [told[1], told[0], told[2]]
-    assert await g.store.merges_by(g.id, "") == []
-    assert await g.store.merge(g.id, "m2") == told[0]
+    of_e1 = MergesWhere(by_episode="e1")
+    assert await g.store.merges(g.id, of_e1) == [told[1], told[0], told[2]]
+    assert await g.store.merges(g.id, MergesWhere(by_episode="")) == []
+    assert await g.store.merges(g.id, MergesWhere("m2")) == [told[0]]
     await g.write(remove_merges=("m3",))
-    assert await g.store.merges_by(g.id, "e1") == [told[0], told[2]]
+    assert await g.store.merges(g.id, of_e1) == [told[0], told[2]]
 
 
 async def test_mentions_can_be_removed_one_by_one(g: Scratch) -> None:

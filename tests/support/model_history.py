@@ -6,7 +6,7 @@ from collections.abc import Collection
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Episode, Fact, Mention
 from kgsvc.domain.names.forgetting import Saying
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergesWhere
 from tests.support.model_intake import ModelQueue
 from tests.support.model_rows import Group
 
@@ -85,8 +85,23 @@ class ModelHistory(ModelQueue):
             if episode == episode_uuid
         }
 
-    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
-        return self.peek(group_id).merges.get(merge_id)
+    async def merges(self, group_id: str, where: MergesWhere) -> list[MergeRecord]:
+        at, behind = where.behind
+        found = [
+            m
+            for m in self.peek(group_id).merges.values()
+            if where.merge_id in (None, m.merge_id)
+            and where.entity_uuid in (None, m.kept_uuid, m.merged_uuid)
+            and where.by_episode in (None, m.by_episode or None)
+            and (where.text or "") in m.data
+            and (-m.created_ms, m.merge_id) > (-at, behind)
+        ]
+        found.sort(key=lambda m: (-m.created_ms, m.merge_id))
+        taken, size = 0, 0
+        while taken < min(len(found), where.limit) and size <= where.max_bytes:
+            size += len(found[taken].data.encode())
+            taken += 1
+        return found[:taken]
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         found = []
@@ -95,30 +110,6 @@ class ModelHistory(ModelQueue):
                 records = [record for record in group.merges.values() if record.merged_uuid == uuid]
                 found += sorted(records, key=lambda record: record.created_ms)[-1:]
         return found[:100]
-
-    async def merges_of(self, group_id: str, entity_uuid: str | None, cut: MergeCut) -> list[MergeRecord]:
-        found = [
-            m
-            for m in self.peek(group_id).merges.values()
-            if entity_uuid in (None, m.kept_uuid, m.merged_uuid)
-        ]
-        found.sort(key=lambda m: (-m.created_ms, m.merge_id))
-        if cut.behind is not None:
-            behind_ms, behind_id = cut.behind
-            found = [m for m in found if (-m.created_ms, m.merge_id) > (-behind_ms, behind_id)]
-        taken, size = 0, 0
-        while taken < min(len(found), cut.limit) and size <= cut.max_bytes:
-            size += len(found[taken].data.encode())
-            taken += 1
-        return found[:taken]
-
-    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        found = [m for m in self.peek(group_id).merges.values() if m.by_episode == episode_uuid != ""]
-        return sorted(sorted(found, key=lambda m: m.merge_id), key=lambda m: m.created_ms, reverse=True)
-
-    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
-        found = [m for m in self.peek(group_id).merges.values() if text in m.data]
-        return sorted(sorted(found, key=lambda m: m.merge_id), key=lambda m: m.created_ms, reverse=True)
 
     async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
         found = [fact for fact in self.peek(group_id).facts.values() if text in fact.fact]

@@ -18,7 +18,6 @@ from kgsvc.stores.embedded.rows import (
     all_rows,
     column,
     entity_of,
-    first_row,
     first_value,
     group_of,
     id_span,
@@ -32,13 +31,9 @@ from kgsvc.stores.embedded.rows import (
     strings,
 )
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading
-from kgsvc.stores.protocol import WHOLE, EntityEpisodes, EpisodeCut, EpisodeTraces, GroupDump, MergeCut
+from kgsvc.stores.protocol import WHOLE, EntityEpisodes, EpisodeCut, EpisodeTraces, GroupDump, MergesWhere
 
 _MAX_KEY = (2**63 - 1, "\U0010ffff")
-_MERGE = """
-    SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, m.by_episode
-    FROM groups g JOIN merges m ON m.gid = g.gid
-    """
 
 
 def _facts(db: apsw.Connection, group_id: str, uuids: Collection[str]) -> list[Fact]:
@@ -162,11 +157,6 @@ def _types_said(db: apsw.Connection, group_id: str, entity_uuid: str) -> dict[st
     return dict(all_rows(db, sql, (group_id, entity_uuid)))
 
 
-def _merge(db: apsw.Connection, group_id: str, merge_id: str) -> MergeRecord | None:
-    row = first_row(db, _MERGE + "WHERE g.group_id = ? AND m.merge_id = ?", (group_id, merge_id))
-    return None if row is None else MergeRecord(*row)
-
-
 def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeRecord]:
     sql = """
         SELECT m.merge_id, g.group_id, m.merged_uuid, m.kept_uuid, max(m.created_ms), m.data, m.by_episode
@@ -178,40 +168,30 @@ def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeR
     return [MergeRecord(*row) for row in rows]
 
 
-_LATEST_MERGES = """
-    AND (m.created_ms < ?3 OR m.created_ms = ?3 AND m.merge_id > ?4)
-    ORDER BY m.created_ms DESC, m.merge_id LIMIT ?5
-    """
-_SIZED = "SELECT m.merge_id, octet_length(m.data) FROM merges m "
-_MERGES_OF_ENTITY = _SIZED + "WHERE m.gid = ?1 AND (m.kept_uuid = ?2 OR m.merged_uuid = ?2)" + _LATEST_MERGES
-_MERGES_OF_GROUP = _SIZED + "WHERE m.gid = ?1 AND ?2 IS NULL" + _LATEST_MERGES
+_MERGES_WHERE = (
+    "m.merge_id = ?2",
+    "(m.kept_uuid = ?3 OR m.merged_uuid = ?3)",
+    "m.by_episode = ?4 AND m.by_episode <> ''",
+    "instr(m.data, ?5) > 0",
+)
 
 
-def _merges_of(
-    db: apsw.Connection, group_id: str, entity_uuid: str | None, cut: MergeCut
-) -> list[MergeRecord]:
-    sql = _MERGES_OF_GROUP if entity_uuid is None else _MERGES_OF_ENTITY
-    behind = cut.behind or (_MAX_KEY[0], "")
-    rows = all_rows(db, sql, (group_of(db, group_id).gid, entity_uuid, *behind, cut.limit))
-    found = json_list(list(within(rows, cut.max_bytes)))
-    among = """
-        WHERE g.group_id = ? AND m.merge_id IN (SELECT value FROM json_each(?))
-        ORDER BY m.created_ms DESC, m.merge_id
+def _merges(db: apsw.Connection, group_id: str, where: MergesWhere) -> list[MergeRecord]:
+    gid = group_of(db, group_id).gid
+    asked = (where.merge_id, where.entity_uuid, where.by_episode, where.text)
+    named = (f"AND {clause}" for clause, value in zip(_MERGES_WHERE, asked, strict=True) if value is not None)
+    sql = f"""
+        SELECT m.merge_id, octet_length(m.data) FROM merges m WHERE m.gid = ?1 {" ".join(named)}
+            AND (m.created_ms < ?6 OR m.created_ms = ?6 AND m.merge_id > ?7)
+        ORDER BY m.created_ms DESC, m.merge_id LIMIT ?8
         """
-    return [MergeRecord(*row) for row in all_rows(db, _MERGE + among, (group_id, found))]
-
-
-def _merges_by(db: apsw.Connection, group_id: str, episode_uuid: str) -> list[MergeRecord]:
+    rows = all_rows(db, sql, (gid, *asked, *where.behind, where.limit))
+    found = json_list(list(within(rows, where.max_bytes)))
     sql = """
-        WHERE g.group_id = ? AND m.by_episode = ? AND m.by_episode <> ''
-        ORDER BY m.created_ms DESC, m.merge_id
+        SELECT merge_id, ?, merged_uuid, kept_uuid, created_ms, data, by_episode FROM merges
+        WHERE gid = ? AND merge_id IN (SELECT value FROM json_each(?)) ORDER BY +created_ms DESC, merge_id
         """
-    return [MergeRecord(*row) for row in all_rows(db, _MERGE + sql, (group_id, episode_uuid))]
-
-
-def _merges_holding(db: apsw.Connection, group_id: str, text: str) -> list[MergeRecord]:
-    sql = "WHERE g.group_id = ? AND instr(m.data, ?) > 0 ORDER BY m.created_ms DESC, m.merge_id"
-    return [MergeRecord(*row) for row in all_rows(db, _MERGE + sql, (group_id, text))]
+    return [MergeRecord(*row) for row in all_rows(db, sql, (group_id, gid, found))]
 
 
 def _facts_holding(db: apsw.Connection, group_id: str, text: str) -> list[Fact]:
@@ -385,11 +365,8 @@ class EmbeddedHistory(EmbeddedBase):
     mentions = reading(_mentions)
     types_said = reading(_types_said)
     sayings = reading(_sayings)
-    merge = reading(_merge)
+    merges = reading(_merges)
     merged = reading(_merged)
-    merges_of = reading(_merges_of)
-    merges_by = reading(_merges_by)
-    merges_holding = reading(_merges_holding)
     facts_holding = reading(_facts_holding)
     traces = reading(_traces)
     unheld = reading(_unheld)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import LiteralString
 
 from kgsvc.domain.model.delta import MergeRecord
@@ -10,7 +11,7 @@ from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Saying, saying_of
 from kgsvc.stores.neo4j.base import Base
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, column, entity_of, episode_of, fact_of, whole
-from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergeCut
+from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergesWhere
 
 _FACTS: LiteralString = """
     <FACTS_OF_GROUP>
@@ -137,15 +138,6 @@ _MERGE_ROW: LiteralString = (
     "m.merge_id, m.group_id, m.merged_uuid, m.kept_uuid, m.created_ms, m.data, coalesce(m.by_episode, '')"
 )
 
-_MERGE: LiteralString = (
-    """
-    <GROUP>
-    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
-    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id = $p.merge_id
-    RETURN """
-    + _MERGE_ROW
-)
-
 _MERGED: LiteralString = (
     """
     MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(merged_uuid, group_id, epoch)
@@ -159,7 +151,7 @@ _MERGED: LiteralString = (
 )
 
 _LATEST_MERGES: LiteralString = (
-    """
+    """m.created_ms <= $p.behind[0] AND (m.created_ms < $p.behind[0] OR m.merge_id > $p.behind[1])
     WITH m ORDER BY m.created_ms DESC, m.merge_id LIMIT $p.limit
     WITH collect(m) AS found
     WITH found, reduce(read = {bytes: 0, count: 0}, m IN found | CASE
@@ -170,30 +162,27 @@ _LATEST_MERGES: LiteralString = (
     + _MERGE_ROW
 )
 
+_MERGE: LiteralString = (
+    """
+    <GROUP>
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id = $p.merge_id AND """
+    + _LATEST_MERGES
+)
+
 _MERGES_OF_ENTITY: LiteralString = (
     """
     <GROUP>
     CALL (epoch) {
         MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(kept_uuid, group_id, epoch)
-        WHERE m.kept_uuid = $p.uuid AND m.group_id = $p.group_id AND m.epoch = epoch
+        WHERE m.kept_uuid = $p.entity_uuid AND m.group_id = $p.group_id AND m.epoch = epoch
         RETURN m
         UNION
         MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(merged_uuid, group_id, epoch)
-        WHERE m.merged_uuid = $p.uuid AND m.group_id = $p.group_id AND m.epoch = epoch
+        WHERE m.merged_uuid = $p.entity_uuid AND m.group_id = $p.group_id AND m.epoch = epoch
         RETURN m
     }
-    WITH m WHERE m.created_ms < $p.upto OR m.created_ms = $p.upto AND m.merge_id > $p.merge_id
-    """
-    + _LATEST_MERGES
-)
-
-_MERGES_OF_GROUP: LiteralString = (
-    """
-    <GROUP>
-    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, created_ms)
-    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.created_ms <= $p.upto
-        AND (m.created_ms < $p.upto OR m.merge_id > $p.merge_id)
-    """
+    WITH m WHERE """
     + _LATEST_MERGES
 )
 
@@ -201,21 +190,24 @@ _MERGES_BY: LiteralString = (
     """
     <GROUP>
     MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, by_episode)
-    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.by_episode = $p.uuid
-    WITH m ORDER BY m.created_ms DESC, m.merge_id
-    RETURN """
-    + _MERGE_ROW
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.by_episode = $p.by_episode AND """
+    + _LATEST_MERGES
 )
 
 _MERGES_HOLDING: LiteralString = (
     """
     <GROUP>
-    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, merge_id)
-    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.merge_id IS NOT NULL
-        AND m.data CONTAINS $p.text
-    WITH m ORDER BY m.created_ms DESC, m.merge_id
-    RETURN """
-    + _MERGE_ROW
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, created_ms)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND m.data CONTAINS $p.text AND """
+    + _LATEST_MERGES
+)
+
+_MERGES_OF_GROUP: LiteralString = (
+    """
+    <GROUP>
+    MATCH (m:KgMerge) USING INDEX SEEK m:KgMerge(group_id, epoch, created_ms)
+    WHERE m.group_id = $p.group_id AND m.epoch = epoch AND """
+    + _LATEST_MERGES
 )
 
 _FACTS_HOLDING: LiteralString = """
@@ -233,6 +225,16 @@ _UNHELD: LiteralString = """
         AND NOT EXISTS { MATCH (n)<-[:MENTIONS]-(e:Episodic) WHERE e.uuid <> $p.episode }
     RETURN n.uuid
     """
+
+
+def _merges_where(where: MergesWhere) -> LiteralString:
+    if where.merge_id is not None:
+        return _MERGE
+    if where.entity_uuid is not None:
+        return _MERGES_OF_ENTITY
+    if where.by_episode is not None:
+        return _MERGES_BY
+    return _MERGES_OF_GROUP if where.text is None else _MERGES_HOLDING
 
 
 class Neo4jHistory(Base):
@@ -326,33 +328,12 @@ class Neo4jHistory(Base):
             for uuid, names, types, others, first in rows
         }
 
-    async def merge(self, group_id: str, merge_id: str) -> MergeRecord | None:
-        rows = await self._run(_MERGE, group_id=group_id, merge_id=merge_id)
-        return next((MergeRecord(*row) for row in rows), None)
+    async def merges(self, group_id: str, where: MergesWhere) -> list[MergeRecord]:
+        rows = await self._run(_merges_where(where), group_id=group_id, **asdict(where))
+        return [MergeRecord(*row) for row in rows]
 
     async def merged(self, uuid: str, group_id: str | None) -> list[MergeRecord]:
         return [MergeRecord(*row) for row in await self._run(_MERGED, uuid=uuid, group_id=group_id)]
-
-    async def merges_of(self, group_id: str, entity_uuid: str | None, cut: MergeCut) -> list[MergeRecord]:
-        upto, merge_id = cut.behind or (2**63 - 1, "")
-        rows = await self._run(
-            _MERGES_OF_GROUP if entity_uuid is None else _MERGES_OF_ENTITY,
-            group_id=group_id,
-            uuid=entity_uuid,
-            upto=upto,
-            merge_id=merge_id,
-            limit=cut.limit,
-            max_bytes=cut.max_bytes,
-        )
-        return [MergeRecord(*row) for row in rows]
-
-    async def merges_by(self, group_id: str, episode_uuid: str) -> list[MergeRecord]:
-        rows = await self._run(_MERGES_BY, group_id=group_id, uuid=episode_uuid)
-        return [MergeRecord(*row) for row in rows]
-
-    async def merges_holding(self, group_id: str, text: str) -> list[MergeRecord]:
-        rows = await self._run(_MERGES_HOLDING, group_id=group_id, text=text)
-        return [MergeRecord(*row) for row in rows]
 
     async def facts_holding(self, group_id: str, text: str) -> list[Fact]:
         rows = await self._run(_FACTS_HOLDING, group_id=group_id, text=text)

@@ -25,6 +25,7 @@ from kgsvc.domain.resolution.decisions import (
 )
 from kgsvc.pipeline.commit import Committer
 from kgsvc.pipeline.preparing import PreparedItem, decode
+from kgsvc.stores.protocol import MergesWhere
 from tests.support.core import core_of
 from tests.support.model_store import ModelStore
 from tests.support.samples import HUGE, MANY, NOW, entity, leased, write
@@ -33,6 +34,7 @@ from tests.unit.pipeline.test_resolving import CLOCK, GROUP, Bench, Model, names
 
 RUIZ = ("Alejandro", "Mr. Ruiz", "Alejandro Ruiz")
 KEYS = {"alejandro", "mr. ruiz", "alejandro ruiz"}
+OF_E2 = MergesWhere(by_episode="e2")
 
 
 def knowing(request: ResolutionRequest) -> Resolutions:
@@ -115,8 +117,8 @@ async def test_the_merge_names_its_episode_and_can_be_undone() -> None:
     await split(bench)
     before = await bench.entities()
     await told(bench, [[works("Alejandro Ruiz", 9)]])
-    (record,) = await bench.store.merges_by(GROUP, "e2")
-    assert await bench.store.merge(GROUP, record.merge_id) == record
+    (record,) = await bench.store.merges(GROUP, OF_E2)
+    assert await bench.store.merges(GROUP, MergesWhere(record.merge_id)) == [record]
     returned = await undo_merge(core(bench.store), GROUP, record.merge_id)
     assert returned.entity.name == "Mr. Ruiz"
     after = await bench.entities()
@@ -136,7 +138,7 @@ async def test_a_cascade_takes_the_merge_back_first() -> None:
     before = await bench.facts()
     await told(bench, [[works("Alejandro Ruiz", 9)]])
     assert await cascade_episode(core(bench.store), "e2", GROUP) is not None
-    assert await bench.store.merges_by(GROUP, "e2") == []
+    assert await bench.store.merges(GROUP, OF_E2) == []
     assert await bench.facts() == before
     assert (await bench.entities())["Mr. Ruiz"] == {"mr. ruiz"}
 
@@ -148,10 +150,10 @@ async def test_a_cascade_takes_a_merge_back_that_comes_between_its_reads(
     await split(bench)
     before = await bench.facts()
     await told(bench, [[works("Alejandro Ruiz", 9)]])
-    read, apply, merged = bench.store.merges_by, bench.store.apply, False
+    read, apply, merged = bench.store.merges, bench.store.apply, False
 
-    async def merges_by(group_id: str, uuid: str) -> list[MergeRecord]:
-        return await read(group_id, uuid) if merged else []
+    async def merges(group_id: str, where: MergesWhere) -> list[MergeRecord]:
+        return await read(group_id, where) if merged or where != OF_E2 else []
 
     async def overtaken(delta: GraphDelta, guard: Guard) -> GroupHead:
         nonlocal merged
@@ -160,10 +162,10 @@ async def test_a_cascade_takes_a_merge_back_that_comes_between_its_reads(
             raise RevisionChanged("the merge was written since")
         return await apply(delta, guard)
 
-    monkeypatch.setattr(bench.store, "merges_by", merges_by)
+    monkeypatch.setattr(bench.store, "merges", merges)
     monkeypatch.setattr(bench.store, "apply", overtaken)
     assert await cascade_episode(core(bench.store), "e2", GROUP) is not None
-    assert await read(GROUP, "e2") == []
+    assert await read(GROUP, OF_E2) == []
     assert await bench.facts() == before
 
 
@@ -238,7 +240,7 @@ async def test_dying_in_between_changes_nothing(at: int, done: bool) -> None:
         else:
             await told(bench, [[lives[2]]])
         outcomes.append((await bench.entities(), await bench.facts()))
-        assert len(await store.merges_by(GROUP, "e2")) == 1
+        assert len(await store.merges(GROUP, OF_E2)) == 1
     assert outcomes[0] == outcomes[1]
     assert [end for *_, end in outcomes[0][1]] == [3, 3, None]
 
@@ -250,7 +252,7 @@ async def kept_apart(bench: Bench, name: str) -> None:
     dump = await bench.store.dump(GROUP)
     assert {e.uuid for e in dump.entities} == before
     assert dump.names[name.casefold()] in before
-    assert await bench.store.merges_by(GROUP, "e0") == await bench.store.merges_by(GROUP, "e1") == []
+    assert await bench.store.merges(GROUP, MergesWhere()) == []
 
 
 async def test_what_differs_in_figures_stays_apart() -> None:

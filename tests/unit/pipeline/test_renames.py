@@ -15,7 +15,7 @@ from kgsvc.domain.model.graph import Polarity
 from kgsvc.pipeline.commit import Committer
 from tests.support.clock import SetClock
 from tests.support.samples import NOW, entity, write
-from tests.unit.pipeline.test_bridging import core, told
+from tests.unit.pipeline.test_bridging import OF_E2, core, told
 from tests.unit.pipeline.test_resolving import GROUP, Bench, Model, names, says
 
 KEYS = {"sparrow", "lantern"}
@@ -97,7 +97,7 @@ async def test_the_merge_of_a_rename_is_undone_by_callers_and_by_cascades() -> N
         before = await bench.entities(), await bench.facts()
         await told(bench, [[RENAME]])
         assert (await bench.entities())["Lantern"] == KEYS
-        (record,) = await bench.store.merges_by(GROUP, "e2")
+        (record,) = await bench.store.merges(GROUP, OF_E2)
         if cascades:
             await cascade_episode(core(bench.store), "e2", GROUP)
             assert (await bench.entities(), await bench.facts()) == before
