@@ -20,11 +20,7 @@ async def set_modes(core: Core, change: ModeChange) -> ServiceModes:
 async def pause_group(core: Core, group_id: str, paused: bool) -> ListedGroup:
     """Pause or resume a group, also one that nothing was sent to yet; what it holds. Raises
     StoreUnavailable."""
-    if paused:
-        await core.store.pause_group(group_id, core.clock.now_ms())
-    else:
-        await core.store.resume_group(group_id)
-    core.modes.take((await core.store.activity()).modes)
+    core.modes.take(await core.store.pause_group(group_id, paused, core.clock.now_ms()))
     core.activity.poke()
     sizes = await core.store.group_sizes(group_id, next_after(group_id), 1)
     (found,) = await listed(core, sizes or [GroupSize(group_id, 0, 0, 0, 0, 0, 0)])

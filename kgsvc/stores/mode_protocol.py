@@ -19,13 +19,10 @@ class ModeStore(Protocol):
         """Switch modes, which counts as activity; all modes after that. One that is on already keeps the time
         since when it is."""
 
-    async def pause_group(self, group_id: str, now_ms: int) -> int:
-        """Let the items of the group wait, which counts as activity; since when they do. Creates the group's
-        record if needed. `delete_group` ends the pause."""
-
-    async def resume_group(self, group_id: str) -> None:
-        """Have the group's items worked on again, which counts as activity. One that is not paused, or not
-        known, is fine."""
+    async def pause_group(self, group_id: str, paused: bool, now_ms: int) -> ServiceModes:
+        """Let the items of the group wait, or (False) have them worked on again; counts, answers and keeps
+        the time as `set_modes`. A pause creates the group's record if needed, and ends with `delete_group`.
+        To resume a group that is not paused, or not known, is fine."""
 
     async def paused_since(self, group_id: str) -> int | None:
         """Since when the group is paused; None: it is not."""

@@ -53,14 +53,12 @@ async def test_modes_are_switched_apart_and_keep_their_time(g: Scratch) -> None:
 @pytest.mark.parametrize("what", ["modes", "pause", "resume"])
 async def test_what_is_switched_counts_as_activity(what: str, g: Scratch) -> None:
     """Processes that look for changes see it."""
-    await g.store.pause_group(g.id, NOW)
+    await g.store.pause_group(g.id, True, NOW)
     before = await g.store.activity()
     if what == "modes":
         await g.store.set_modes(ModeChange(model_off=True), NOW)
-    elif what == "pause":
-        await g.store.pause_group(g.id, NOW)
     else:
-        await g.store.resume_group(g.id)
+        await g.store.pause_group(g.id, what == "pause", NOW)
     assert (await g.store.activity()).work != before.work
 
 
@@ -69,11 +67,11 @@ async def test_a_paused_group_is_not_ready(g: Scratch) -> None:
     other = g.sibling()
     await g.accepted(*g.episodes(2))
     await other.accepted(other.episode("e9"))
-    await g.store.pause_group(g.id, LATER)
+    await g.store.pause_group(g.id, True, LATER)
     assert await g.store.paused_since(g.id) == LATER
     assert await g.work() is None
     assert present(await other.work()).group_id == other.id
-    await g.store.resume_group(g.id)
+    await g.store.pause_group(g.id, False, NOW)
     assert await g.store.paused_since(g.id) is None
     assert present(await g.work()).group_id == g.id
 
@@ -87,9 +85,9 @@ async def test_a_paused_group_is_not_due(g: Scratch) -> None:
     assert await g.work() is None
     assert await g.store.next_due_ms(due_ms - 1) == due_ms
     assert await g.store.next_due_ms(due_ms) is None
-    await g.store.pause_group(g.id, NOW)
+    await g.store.pause_group(g.id, True, NOW)
     assert await g.store.next_due_ms(due_ms - 1) is None
-    await g.store.resume_group(g.id)
+    await g.store.pause_group(g.id, False, NOW)
     assert await g.store.next_due_ms(due_ms - 1) == due_ms
 
 
@@ -100,7 +98,7 @@ async def test_who_saw_a_group_before_its_pause_does_not_get_it(how: str, g: Scr
     await g.accepted(g.episode("e1"))
     await other.accepted(other.episode("e2"))
     seen = [present(await each.work()) for each in (g, other)]
-    await g.store.pause_group(g.id, NOW)
+    await g.store.pause_group(g.id, True, NOW)
     if how == "claim":
         assert await claim(g.store, seen[0], "worker-a") is None
         return
@@ -115,20 +113,20 @@ async def test_what_had_begun_is_finished_and_nothing_more_begun(g: Scratch) -> 
     await g.accepted(*g.episodes(3))
     lease = await g.leased()
     (first,) = await g.store.start_items(lease, NOW, 1, HUGE, ())
-    await g.store.pause_group(g.id, NOW)
+    await g.store.pause_group(g.id, True, NOW)
     assert await g.store.renew([lease]) == [g.id]
     await g.move(lease, ItemState.COMPLETED, first.episode.uuid)
     assert await g.due(lease) == []
     assert await g.store.start_items(lease, NOW, MANY, HUGE, (first.episode.uuid,)) == []
     await g.store.release(lease)
-    await g.store.resume_group(g.id)
+    await g.store.pause_group(g.id, False, NOW)
     assert await g.started(await g.leased()) == ["e1", "e2"]
 
 
 async def test_items_are_accepted_read_retried_and_deleted_all_the_same(g: Scratch) -> None:
     """A pause is of the work alone, and the group's size tells it."""
-    await g.store.pause_group(g.id, NOW)
-    await g.store.pause_group(g.id, NOW + 5)
+    await g.store.pause_group(g.id, True, NOW)
+    await g.store.pause_group(g.id, True, NOW + 5)
     await g.accepted(*g.episodes(2))
     assert [item.state for item in await g.items()] == [ItemState.ACCEPTED] * 2
     shown = present(await size(g))
@@ -141,7 +139,7 @@ async def test_items_are_accepted_read_retried_and_deleted_all_the_same(g: Scrat
 async def test_deleting_a_group_ends_its_pause(g: Scratch) -> None:
     """What comes under its name afterwards is worked on."""
     await g.accepted(g.episode("e1"))
-    await g.store.pause_group(g.id, NOW)
+    await g.store.pause_group(g.id, True, NOW)
     before = (await g.store.activity()).modes.paused_groups
     await g.store.delete_group(g.id, LATER)
     assert await g.store.paused_since(g.id) is None
@@ -153,7 +151,7 @@ async def test_deleting_a_group_ends_its_pause(g: Scratch) -> None:
 async def test_a_group_to_come_can_be_paused(g: Scratch) -> None:
     """It is listed and counted though it is empty, is not forgotten, and what comes waits."""
     before = (await g.store.activity()).modes.paused_groups
-    await g.store.pause_group(g.id, NOW)
+    assert (await g.store.pause_group(g.id, True, NOW)).paused_groups == before + 1
     assert present(await size(g)).paused_ms == NOW
     assert (await g.store.activity()).modes.paused_groups == before + 1
     await g.store.forget_group(g.id)
@@ -161,13 +159,14 @@ async def test_a_group_to_come_can_be_paused(g: Scratch) -> None:
     assert g.id not in await g.store.group_ids()
     await g.accepted(g.episode("e1"))
     assert await g.work() is None
-    await g.store.resume_group(g.id)
+    await g.store.pause_group(g.id, False, NOW)
     assert present(await g.work()).group_id == g.id
 
 
 async def test_a_group_that_is_not_paused_is_resumed_without_a_trace(g: Scratch) -> None:
     """Also an unknown one, of which no record is made."""
-    await g.store.resume_group(g.id)
+    now = await g.store.pause_group(g.id, False, NOW)
+    assert now == (await g.store.activity()).modes
     assert await g.store.heads([g.id]) == {}
     assert await size(g) is None
     assert await g.store.paused_since(g.id) is None
@@ -186,7 +185,7 @@ async def test_builds_and_fills_of_a_paused_group_wait(g: Scratch) -> None:
         return [any(each.group_id == g.id for each in some) for some in (builds, fills)]
 
     assert await offered() == [True, True]
-    await g.store.pause_group(g.id, NOW)
+    await g.store.pause_group(g.id, True, NOW)
     assert await offered() == [False, False]
-    await g.store.resume_group(g.id)
+    await g.store.pause_group(g.id, False, NOW)
     assert await offered() == [True, True]

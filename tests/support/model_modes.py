@@ -34,16 +34,12 @@ class ModelModes(ModelIntake):
         self._activity += 1
         return self._modes_now()
 
-    async def pause_group(self, group_id: str, now_ms: int) -> int:
-        group = self._group(group_id)
-        group.paused_ms = now_ms if group.paused_ms is None else group.paused_ms
+    async def pause_group(self, group_id: str, paused: bool, now_ms: int) -> ServiceModes:
+        if paused or group_id in self._groups:
+            group = self._group(group_id)
+            group.paused_ms = _since(group.paused_ms, paused, now_ms)
         self._activity += 1
-        return group.paused_ms
-
-    async def resume_group(self, group_id: str) -> None:
-        if group_id in self._groups:
-            self._groups[group_id].paused_ms = None
-        self._activity += 1
+        return self._modes_now()
 
     async def paused_since(self, group_id: str) -> int | None:
         return self.peek(group_id).paused_ms

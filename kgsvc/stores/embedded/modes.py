@@ -28,18 +28,15 @@ def _set_modes(db: apsw.Connection, change: ModeChange, now_ms: int) -> ServiceM
     return read_modes(db)
 
 
-def _pause_group(db: apsw.Connection, group_id: str, now_ms: int) -> int:
-    make_group(db, group_id)
-    db.execute(
-        "INSERT INTO paused_groups VALUES (?, ?) ON CONFLICT (group_id) DO NOTHING", (group_id, now_ms)
-    )
+def _pause_group(db: apsw.Connection, group_id: str, paused: bool, now_ms: int) -> ServiceModes:
+    if paused:
+        make_group(db, group_id)
+        sql = "INSERT INTO paused_groups VALUES (?, ?) ON CONFLICT (group_id) DO NOTHING"
+        db.execute(sql, (group_id, now_ms))
+    else:
+        db.execute("DELETE FROM paused_groups WHERE group_id = ?", (group_id,))
     db.execute(_NOTE_ACTIVITY)
-    return int(one_value(db, "SELECT since_ms FROM paused_groups WHERE group_id = ?", (group_id,)))
-
-
-def _resume_group(db: apsw.Connection, group_id: str) -> None:
-    db.execute("DELETE FROM paused_groups WHERE group_id = ?", (group_id,))
-    db.execute(_NOTE_ACTIVITY)
+    return read_modes(db)
 
 
 def paused_since(db: apsw.Connection, group_id: str) -> int | None:
@@ -53,5 +50,4 @@ class EmbeddedModes(EmbeddedBase):
 
     set_modes = writing(_set_modes)
     pause_group = writing(_pause_group)
-    resume_group = writing(_resume_group)
     paused_since = reading(paused_since)

@@ -25,21 +25,22 @@ _SET: LiteralString = (
     WITH s"""
     + _RETURNED
 )
-_PAUSE: LiteralString = """
+_COUNTED: LiteralString = (
+    """
+    WITH g
+    <COUNT_ACTIVITY>
+    WITH a
+    MATCH (s:KgSchema {name: 'kgsvc'})"""
+    + _RETURNED
+)
+_PAUSE: LiteralString = (
+    """
     <NEW_GROUP>
     SET g.lock = 0
-    SET g:KgPaused, g.paused_ms = coalesce(g.paused_ms, $p.now_ms)
-    WITH g
-    <COUNT_ACTIVITY>
-    RETURN g.paused_ms
-    """
-_RESUME: LiteralString = """
-    <LOCKED_GROUP>
-    REMOVE g:KgPaused
-    SET g.paused_ms = null
-    WITH g
-    <COUNT_ACTIVITY>
-    """
+    SET g:KgPaused, g.paused_ms = coalesce(g.paused_ms, $p.now_ms)"""
+    + _COUNTED
+)
+_RESUME: LiteralString = "OPTIONAL <LOCKED_GROUP> REMOVE g:KgPaused SET g.paused_ms = null" + _COUNTED
 _SINCE: LiteralString = "MATCH (g:KgGroup {group_id: $p.group_id}) RETURN g.paused_ms"
 
 
@@ -50,12 +51,10 @@ class Neo4jModes(Base):
         (row,) = await self._run(_SET, **asdict(change), now_ms=now_ms, shard=self._shard())
         return ServiceModes(*row)
 
-    async def pause_group(self, group_id: str, now_ms: int) -> int:
-        rows = await self._run(_PAUSE, group_id=group_id, now_ms=now_ms, shard=self._shard())
-        return int(first_value(rows))
-
-    async def resume_group(self, group_id: str) -> None:
-        await self._run(_RESUME, group_id=group_id, shard=self._shard())
+    async def pause_group(self, group_id: str, paused: bool, now_ms: int) -> ServiceModes:
+        statement = _PAUSE if paused else _RESUME
+        (row,) = await self._run(statement, group_id=group_id, now_ms=now_ms, shard=self._shard())
+        return ServiceModes(*row)
 
     async def paused_since(self, group_id: str) -> int | None:
         since: int | None = first_value(await self._run(_SINCE, group_id=group_id))

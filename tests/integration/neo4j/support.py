@@ -41,7 +41,7 @@ async def until_blocked(driver: AsyncDriver, count: int = 1) -> None:
 
 
 _NOT_SERVING = {"adoption", "base", "schema"}  # nothing in them runs while a group is served
-_CLAUSES = ("MATCH", "MERGE", "UNWIND", "CALL ()")
+_CLAUSES = ("MATCH", "OPTIONAL MATCH", "MERGE", "UNWIND", "CALL ()")
 _BY_INTENT = {  # a handful of counters; all groups, or the busiest, for whoever asks; the first of an order
     "_ACTIVITY": {"NodeByLabelScan", "NodeIndexScan"},
     "_GROUPS": {"NodeByLabelScan"},
