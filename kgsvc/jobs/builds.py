@@ -49,9 +49,6 @@ def build_work(
             for build in await store.open_builds(now_ms, limit)
         ]
 
-    async def next_due_ms(_after_ms: int) -> int | None:
-        return None
-
     async def renew(leases: Mapping[str, BuildLease]) -> set[str]:
         return {key for key, lease in leases.items() if await store.renew_build(lease)}
 
@@ -67,7 +64,6 @@ def build_work(
         contended_s=2.0,
         rest_s=1.0,  # accepted items, too, wake whoever waits
         offers=offers,
-        next_due_ms=next_due_ms,
         claim=claim,
         renew=renew,
         release=store.release_build,
@@ -111,7 +107,7 @@ class _Attempts:
         reason = str(error) or type(error).__name__
         log.warning("an attempt to build communities failed", extra={**_named(lease), "reason": reason})
         try:
-            await self.store.fail_build(lease, reason, now_ms, next_ms)
+            await self.store.release_build(lease, now_ms, reason, next_ms)
         except KgError as lost:
             log.warning("a failed build cannot be recorded: %s", type(lost).__name__, extra=_named(lease))
 

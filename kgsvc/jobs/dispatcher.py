@@ -32,6 +32,10 @@ def always() -> bool:
     return True
 
 
+async def _not_known(_after_ms: int) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
     """How leased work behaves. Times in seconds unless the name says milliseconds."""
@@ -74,7 +78,6 @@ class LeasedWork(Generic[L]):
     rest_s: float  # the shortest pause
     # Work that is due at a time (now_ms, limit), others' included; what is to be claimed first comes first.
     offers: Callable[[int, int], Awaitable[list[Offer]]]
-    next_due_ms: Callable[[int], Awaitable[int | None]]  # when more is due after this, None: not known
     # (works, owner_id, now_ms); None: taken by somebody else
     claim: Callable[[Sequence[Any], str, int], Awaitable[Sequence[L | None]]]
     renew: Callable[[Mapping[str, L]], Awaitable[set[str]]]  # by key; the keys of those that are still held
@@ -84,6 +87,7 @@ class LeasedWork(Generic[L]):
     serve: Callable[[L, Callable[[], bool]], Awaitable[bool]]
     may_begin: Callable[[], bool] = always  # no mode holds it back; what has begun is finished
     waits: Callable[[], bool] = always  # there may be some; else nobody looks
+    next_due_ms: Callable[[int], Awaitable[int | None]] = _not_known  # when more is due after this, if known
     woken_by_items: bool = False  # items that change state may bring more of it
     # So many places are free before more is claimed, while more waits than there are places.
     together: int = 1

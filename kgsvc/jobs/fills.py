@@ -41,9 +41,6 @@ def fill_work(
             for each in await store.open_fills(now_ms, limit, space)
         ]
 
-    async def next_due_ms(_after_ms: int) -> int | None:
-        return None
-
     async def renew(leases: Mapping[str, FillLease]) -> set[str]:
         return {key for key, lease in leases.items() if await store.renew_fill(lease)}
 
@@ -75,7 +72,6 @@ def fill_work(
         rest_s=2.0,
         woken_by_items=True,  # with vectors of another space
         offers=offers,
-        next_due_ms=next_due_ms,
         claim=claim,
         renew=renew,
         release=store.release_fill,

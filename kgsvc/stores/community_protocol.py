@@ -52,11 +52,11 @@ class BuildStore(Protocol):
     async def renew_build(self, lease: BuildLease) -> bool:
         """Move the renewal counter; False when the lease is no longer held."""
 
-    async def release_build(self, lease: BuildLease, now_ms: int) -> None:
-        """Give the build up for somebody else, PENDING, the attempt taken back. Nothing if it is not held."""
-
-    async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
-        """The attempt failed: PENDING until `next_ms`, or (None) FAILED for good. LeaseLost."""
+    async def release_build(
+        self, lease: BuildLease, now_ms: int, reason: str | None = None, next_ms: int | None = None
+    ) -> None:
+        """Give the build up for somebody else, PENDING, the attempt taken back. Nothing if it is not held.
+        With a `reason` the attempt failed: PENDING until `next_ms`, or (None) FAILED for good. LeaseLost."""
 
 
 class DraftStore(Protocol):

@@ -132,7 +132,7 @@ async def test_a_build_is_leased_once(g: Scratch) -> None:
         g.store.describe(first, [], LATER),
         g.store.clear_drafts(first),
         g.store.publish(first, LATER),
-        g.store.fail_build(first, "late", LATER, None),
+        g.store.release_build(first, LATER, "late"),
     ):
         with pytest.raises(LeaseLost):
             await call
@@ -153,7 +153,7 @@ async def test_attempts_are_counted_until_it_gets_on(g: Scratch) -> None:
     begins the count anew; without a next time it is FAILED."""
     build = await _requested(g)
     first = await _leased(g)
-    await g.store.fail_build(first, "no model", LATER, LATER + 5)
+    await g.store.release_build(first, LATER, "no model", LATER + 5)
     failed = present(await g.store.build(g.id, build.build_id))
     assert (failed.state, failed.reason) == (BuildState.PENDING, "no model")
     assert await _open(g, LATER + 4) is None
@@ -163,10 +163,10 @@ async def test_attempts_are_counted_until_it_gets_on(g: Scratch) -> None:
     third = await _leased(g, now_ms=LATER + 5)
     assert third.attempt == 2
     await g.store.end_drafts(third, 0, LATER)
-    await g.store.fail_build(third, "no model", LATER, LATER)
+    await g.store.release_build(third, LATER, "no model", LATER)
     fourth = await _leased(g)
     assert (fourth.attempt, fourth.drafted) == (2, True)
-    await g.store.fail_build(fourth, "gave up", LATER, None)
+    await g.store.release_build(fourth, LATER, "gave up")
     over = present(await g.store.build(g.id, build.build_id))
     assert (over.state, over.reason, over.updated_ms) == (BuildState.FAILED, "gave up", LATER)
     assert await _open(g, LATER + MANY) is None
@@ -222,7 +222,7 @@ async def test_the_last_publication_is_listed(g: Scratch) -> None:
     before = await _names(g)
     assert len(before) == 1
     lease = await _drafted(g, (bob.uuid,))
-    await g.store.fail_build(lease, "no luck", LATER, None)
+    await g.store.release_build(lease, LATER, "no luck")
     assert await _names(g) == before
 
 

@@ -132,25 +132,18 @@ def _renew_build(db: apsw.Connection, lease: BuildLease) -> bool:
     return gid is not None
 
 
-def _release_build(db: apsw.Connection, lease: BuildLease, now_ms: int) -> None:
-    sql = """
-        UPDATE community_builds SET owner_id = NULL, state = 'pending', attempts = max(attempts - 1, 0),
-            updated_ms = ? WHERE gid = ? AND build_id = ?
-        """
-    db.execute(sql, (now_ms, _held(db, lease), lease.build_id))
-    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
-
-
-def _fail_build(
-    db: apsw.Connection, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None
+def _release_build(
+    db: apsw.Connection, lease: BuildLease, now_ms: int, reason: str | None = None, next_ms: int | None = None
 ) -> None:
-    gid = held(db, lease)
+    gid = _held(db, lease) if reason is None else held(db, lease)
     sql = """
-        UPDATE community_builds SET owner_id = NULL, reason = ?1, updated_ms = ?2, next_ms = ?3,
-            state = CASE WHEN ?3 IS NULL THEN 'failed' ELSE 'pending' END
+        UPDATE community_builds SET owner_id = NULL, updated_ms = ?1, reason = coalesce(?2, reason),
+            attempts = max(attempts - (?2 IS NULL), 0), next_ms = iif(?2 IS NULL, next_ms, ?3),
+            state = iif(?2 IS NULL OR ?3 IS NOT NULL, 'pending', 'failed')
         WHERE gid = ?4 AND build_id = ?5
         """
-    db.execute(sql, (reason, now_ms, next_ms, gid, lease.build_id))
+    db.execute(sql, (now_ms, reason, next_ms, gid, lease.build_id))
+    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
 
 
 def _behind(db: apsw.Connection, limit: int) -> list[Behind]:
@@ -201,7 +194,6 @@ class EmbeddedBuilds(EmbeddedBase):
     claim_build = writing(_claim_build)
     renew_build = writing(_renew_build)
     release_build = writing(_release_build)
-    fail_build = writing(_fail_build)
     behind = reading(_behind)
     placements = reading(_placements)
     join = writing(_join)

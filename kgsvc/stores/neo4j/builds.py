@@ -99,17 +99,13 @@ _CLAIM_BUILD: LiteralString = """
 _RENEW_BUILD: LiteralString = "<LEASED_BUILD> SET b.renewals = b.renewals + 1 RETURN b.build_id"
 
 _RELEASE_BUILD: LiteralString = """
-    <LEASED_BUILD>
-    SET b.owner_id = null, b.state = 'pending', b.updated_ms = $p.now_ms,
-        b.attempts = CASE WHEN b.attempts > 0 THEN b.attempts - 1 ELSE 0 END
+    <LOCKED_LEASED_BUILD>
+    SET b.owner_id = null, b.updated_ms = $p.now_ms, b.reason = coalesce($p.reason, b.reason),
+        b.attempts = b.attempts - CASE WHEN $p.reason IS NULL AND b.attempts > 0 THEN 1 ELSE 0 END,
+        b.next_ms = CASE WHEN $p.reason IS NULL THEN b.next_ms ELSE $p.next_ms END,
+        b.state = CASE WHEN $p.reason IS NULL OR $p.next_ms IS NOT NULL THEN 'pending' ELSE 'failed' END
     WITH b
     <COUNT_ACTIVITY>
-    """
-
-_FAIL_BUILD: LiteralString = """
-    <LOCKED_LEASED_BUILD>
-    SET b.owner_id = null, b.reason = $p.reason, b.updated_ms = $p.now_ms, b.next_ms = $p.next_ms,
-        b.state = CASE WHEN $p.next_ms IS NULL THEN 'failed' ELSE 'pending' END
     RETURN b.build_id
     """
 
@@ -153,19 +149,24 @@ class Builds(Base):
     async def renew_build(self, lease: BuildLease) -> bool:
         return bool(await self._run(_RENEW_BUILD, **asdict(lease)))
 
-    async def release_build(self, lease: BuildLease, now_ms: int) -> None:
-        await self._run(_RELEASE_BUILD, **asdict(lease), now_ms=now_ms, shard=self._shard())
-
-    async def fail_build(self, lease: BuildLease, reason: str, now_ms: int, next_ms: int | None) -> None:
-        await self._held(_FAIL_BUILD, lease, reason=reason, now_ms=now_ms, next_ms=next_ms)
+    async def release_build(
+        self, lease: BuildLease, now_ms: int, reason: str | None = None, next_ms: int | None = None
+    ) -> None:
+        values = {"now_ms": now_ms, "reason": reason, "next_ms": next_ms, "shard": self._shard()}
+        if not await self._run(_RELEASE_BUILD, **asdict(lease), **values) and reason is not None:
+            raise _lost()
 
     async def _held(self, statement: LiteralString, lease: BuildLease, **values: Any) -> Row:
         """The row of a statement under the lease. LeaseLost when there is none."""
         rows = await self._run(statement, **asdict(lease), **values)
         if not rows:
-            raise LeaseLost("the build is another process's, or its group was deleted")
+            raise _lost()
         (row,) = rows
         return row
+
+
+def _lost() -> LeaseLost:
+    return LeaseLost("the build is another process's, or its group was deleted")
 
 
 async def _request(tx: Tx, request: BuildRequest, claim: Claim | None, shard: int) -> CommunityBuild:

@@ -44,9 +44,6 @@ class Works:
         return True
 
     def kind(self) -> LeasedWork[str]:
-        async def next_due_ms(_after_ms: int) -> None:
-            return None
-
         async def renew(held: Mapping[str, str]) -> set[str]:
             return set(held)
 
@@ -54,7 +51,7 @@ class Works:
             return None
 
         return LeasedWork(
-            "works", "key", 4, 16, WAIT_S, WAIT_S, 0.0, self.offers, next_due_ms, self.claim, renew, release,
+            "works", "key", 4, 16, WAIT_S, WAIT_S, 0.0, self.offers, self.claim, renew, release,
             self.serve, together=2,
         )  # fmt: skip
 
