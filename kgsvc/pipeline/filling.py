@@ -104,8 +104,6 @@ class Filler:
     async def fill(self, lease: FillLease, make_room: Callable[[], bool]) -> None:
         """See FillHandler. After a process died the next rows are embedded one by one, and what was begun too
         often is passed over."""
-        if not lease.former and not await self._tidied(lease, make_room):
-            return
         walk = _FillWalk(lease.place, lease.facts_rev, lease.attempt, _PAGE if lease.attempt > 1 else 0)
         while await self._looked_through(lease, walk, make_room):
             if lease.former and not await self._store.switch_space(lease):
@@ -113,19 +111,15 @@ class Filler:
             if lease.former:
                 named = {"group_id": lease.group_id, "former": lease.former, "space": lease.space}
                 log.info("a group has gone over to another embedder", extra=named)
-                if not await self._tidied(lease, make_room):
-                    return
-            await self._store.end_fill(lease)
+            await self._tidy(lease, make_room)
             return
 
-    async def _tidied(self, lease: FillLease, make_room: Callable[[], bool]) -> bool:
-        """Whether all vectors stand in their places; False: others are to have room."""
+    async def _tidy(self, lease: FillLease, make_room: Callable[[], bool]) -> None:
+        """Until all vectors stand in their places, which ends the fill, or others are to have room."""
         while True:
             began = self._clock.monotonic()
-            if not await self._store.tidy(lease, _TIDIED):
-                return True
-            if make_room():
-                return False
+            if not await self._store.tidy(lease, _TIDIED) or make_room():
+                return
             await self._rest(began)
 
     async def _looked_through(self, lease: FillLease, walk: _FillWalk, make_room: Callable[[], bool]) -> bool:

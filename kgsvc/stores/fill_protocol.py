@@ -1,8 +1,8 @@
 """What filling in vectors asks of a store; part of stores/protocol.py and under its general promises.
 
 A fill is a durable record of a group in which something may lack a vector of a space. Whoever works on it
-holds its lease. The record goes when the group was looked through; what a deleted group had is gone, and a
-lease on it is lost.
+holds its lease. Once the group was looked through, the last `tidy` removes the record. What a deleted group
+had is gone, and a lease on it is lost.
 
 A group has one space in use, that of its first vectors; searches see vectors of this space alone. Where a
 fill is in another space, vectors of that one are kept beside those in use, whoever writes them, until
@@ -60,10 +60,7 @@ class FillStore(Protocol):
 
     async def tidy(self, lease: FillLease, limit: int) -> bool:
         """Bring up to `limit` vectors beside into their place, or remove them where they are of a space that
-        is not in use; False: there are none left. LeaseLost."""
-
-    async def end_fill(self, lease: FillLease) -> None:
-        """The group was looked through. LeaseLost."""
+        is not in use; False: there are none left, and the fill is over. LeaseLost."""
 
     async def reembeddings(self, group_ids: Collection[str] | None = None) -> list[Reembedding]:
         """Those of these groups, or of all, that are on their way to another space, by name."""

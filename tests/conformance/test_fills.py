@@ -68,7 +68,7 @@ async def test_a_fill_goes_on_from_its_place(g: Scratch) -> None:
     await g.store.release_fill(second, LATER)
     third = await _leased(g)
     assert (third.place, third.attempt) == ((7, "e5"), 1)
-    await g.store.end_fill(third)
+    assert not await g.store.tidy(third, MANY)
     assert await _open(g) is None
 
 
@@ -97,7 +97,7 @@ async def _lost(g: Scratch, lease: FillLease) -> None:
     with pytest.raises(LeaseLost):
         await g.store.fill(lease, Filled((9, ""), {"e1": b"late"}, "s"), LATER)
     with pytest.raises(LeaseLost):
-        await g.store.end_fill(lease)
+        await g.store.tidy(lease, MANY)
     assert not await g.store.renew_fill(lease)
     await g.store.release_fill(lease, NOW)  # nothing: it is not held
     assert await g.head() == before

@@ -68,7 +68,6 @@ async def _switched(g: Scratch, lease: FillLease) -> None:
     assert await g.store.switch_space(lease)
     while await g.store.tidy(lease, 2):
         pass
-    await g.store.end_fill(lease)
 
 
 async def _space(g: Scratch) -> str:
@@ -101,7 +100,6 @@ async def test_searches_see_the_former_vectors_until_all_are_there(g: Scratch) -
     assert await _near(g, NEXT, NEW) is None, "its own indexes do not have them all yet"
     while await g.store.tidy(lease, 2):
         assert await _vectors(g) == dict.fromkeys(before, (NEXT, NEW))
-    await g.store.end_fill(lease)
     assert await _vectors(g) == dict.fromkeys(before, (NEXT, NEW))
     assert await _near(g, NEXT, NEW) == ["f1"]
     assert await _near(g, FORMER, OLD) == []
@@ -231,7 +229,6 @@ async def test_it_goes_back(g: Scratch) -> None:
     assert (back.space, back.former, back.place, back.facts_rev) == (FORMER, "", (0, ""), 0)
     while await g.store.tidy(back, 2):
         pass
-    await g.store.end_fill(back)
     assert await _vectors(g) == before
     assert (await _space(g), await g.store.reembeddings([g.id])) == (FORMER, [])
     again = await _begun(g)
@@ -325,7 +322,7 @@ async def test_one_cannot_end_what_another_took_over(g: Scratch) -> None:
     first = await _begun(g)
     second = await _leased(g, "worker-b")
     await _all(g, second)
-    for work in (g.store.switch_space(first), g.store.tidy(first, 9), g.store.end_fill(first)):
+    for work in (g.store.switch_space(first), g.store.tidy(first, 9)):
         with pytest.raises(LeaseLost):
             await work
     await _switched(g, second)

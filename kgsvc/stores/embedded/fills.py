@@ -209,12 +209,11 @@ def _switch_space(db: apsw.Connection, lease: FillLease) -> bool:
 
 
 def _tidy(db: apsw.Connection, lease: FillLease, limit: int) -> bool:
-    _own(db, lease)
-    return bring_up(db, lease.group_id, limit)
-
-
-def _end_fill(db: apsw.Connection, lease: FillLease) -> None:
-    db.execute("DELETE FROM fills WHERE gid = ?", (_own(db, lease),))
+    gid = _own(db, lease)
+    left = bring_up(db, lease.group_id, limit)
+    if not left:
+        db.execute("DELETE FROM fills WHERE gid = ?", (gid,))
+    return left
 
 
 def _reembeddings(db: apsw.Connection, group_ids: Collection[str] | None = None) -> list[Reembedding]:
@@ -241,5 +240,4 @@ class EmbeddedFills(EmbeddedBase):
     fill = writing(_fill)
     switch_space = writing(_switch_space)
     tidy = writing(_tidy)
-    end_fill = writing(_end_fill)
     reembeddings = reading(_reembeddings)

@@ -216,9 +216,7 @@ _BRING_UP: Mapping[LiteralString, LiteralString] = {
         ("Community", "vector", ""),
     )
 }
-_TIDIED: LiteralString = "<LOCKED_LEASED_FILL> REMOVE g.tidying RETURN g.group_id"
-
-_END: LiteralString = "<LOCKED_LEASED_FILL> DELETE f RETURN $p.group_id"
+_END: LiteralString = "<LOCKED_LEASED_FILL> REMOVE g.tidying DELETE f RETURN g.group_id"
 
 _REEMBEDDINGS: LiteralString = """
     MATCH (f:KgFill) USING INDEX SEEK f:KgFill(next_ms) WHERE f.next_ms >= 0 AND f.space <> ''
@@ -320,7 +318,7 @@ class Fills(Apply):
                 return True
         if await self._transact(lambda tx: self._bring_up_facts(tx, lease, limit)):
             return True
-        if not await self._run(_TIDIED, **_address(lease)):
+        if not await self._run(_END, **_address(lease)):
             raise _lost()
         return False
 
@@ -339,10 +337,6 @@ class Fills(Apply):
         await tx.run(statement, **_address(lease), rows=used_rows, **spaces)
         await tx.run(_DROP_FACTS, **_address(lease), uuids=[uuid for uuid, _, used in found if not used])
         return True
-
-    async def end_fill(self, lease: FillLease) -> None:
-        if not await self._run(_END, **_address(lease)):
-            raise _lost()
 
     async def reembeddings(self, group_ids: Collection[str] | None = None) -> list[Reembedding]:
         asked = None if group_ids is None else sorted(group_ids)

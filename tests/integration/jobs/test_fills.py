@@ -188,7 +188,7 @@ async def test_an_outage_of_the_store_is_no_attempt(store: EmbeddedStore, embedd
             attempts.append(lease.attempt)
             if len(attempts) < 5:
                 raise StoreUnavailable("away")
-            await store.end_fill(lease)
+            assert not await store.tidy(lease, 9)
 
     await told(store, "a note")
     await store.begin_fill("g", CLOCK.now_ms())
