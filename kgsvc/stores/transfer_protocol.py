@@ -29,5 +29,5 @@ class TransferStore(Protocol):
         the import is over, or another one has begun."""
 
     async def end_import(self, end: ImportEnd) -> GroupHead:
-        """Put everything in sight. Unfinished items are due. Conflict: the group got content meanwhile, or
-        was deleted; then what was written goes."""
+        """Put everything in sight. Unfinished items are due, and a fill begins, for what has no vectors.
+        Conflict: the group got content meanwhile, or was deleted; then what was written goes."""

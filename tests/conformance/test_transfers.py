@@ -21,7 +21,7 @@ from kgsvc.domain.model.moving import (
     RowKind,
 )
 from kgsvc.stores.protocol import WholeStore
-from tests.support.samples import NOW, Scratch, fact, tombstone
+from tests.support.samples import MANY, NOW, Scratch, fact, tombstone
 from tests.support.stores import ON_REAL
 
 pytestmark = ON_REAL
@@ -167,6 +167,8 @@ async def test_a_group_is_there_again_when_all_of_it_is_written(g: Scratch) -> N
         await store_of(g).write_import(page)
         await unseen(g)
     head = await store_of(g).end_import(end(g))
+    fills = await g.store.open_fills(NOW + 2_000, MANY)
+    assert g.id in {each.group_id for each in fills}, "no vectors came with the passages"
     assert head == await g.head()
     assert (head.epoch > before.head.epoch, head.last_ms) == (True, NOW + 1_000)
     after = await g.store.dump(g.id)

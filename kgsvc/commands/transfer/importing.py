@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from kgsvc.commands.transfer.checking import PARTS, CheckedFile, check, lines_of, row_of_line
 from kgsvc.commands.transfer.content import PAGE, Hash, TransferError
@@ -18,18 +17,13 @@ from kgsvc.domain.errors import Conflict
 from kgsvc.domain.limits import Limits
 from kgsvc.domain.model.moving import ImportEnd, ImportPage, ImportStart, Moved, RowKind
 from kgsvc.runtime import Clock
-from kgsvc.stores.fill_protocol import FillStore
 from kgsvc.stores.transfer_protocol import TransferStore
 
 _PAGE_BYTES = 4 * 1024 * 1024
 
 
-class ImportingStore(TransferStore, FillStore, Protocol):
-    """What an import asks of a store."""
-
-
 async def import_file(
-    store: ImportingStore, path: Path, limits: Limits, clock: Clock, on_rows: OnRows
+    store: TransferStore, path: Path, limits: Limits, clock: Clock, on_rows: OnRows
 ) -> CheckedFile:
     """Make the group of the file, unless there is one with content. Nothing is written unless all of the file
     is right, and nothing is seen until all is written. An interrupted run is gone on with. Raises
@@ -45,7 +39,7 @@ async def import_file(
 
 
 async def written(
-    store: ImportingStore, path: Path, checked: CheckedFile, clock: Clock, keepers: tuple[str, ...] = ()
+    store: TransferStore, path: Path, checked: CheckedFile, clock: Clock, keepers: tuple[str, ...] = ()
 ) -> AsyncGenerator[int, None]:
     """Write a file that was checked, from where an interrupted run came to: page by page how many of its
     lines are written. At the end the group is in sight. `keepers`: for whose quotas its bodies are counted.
@@ -63,7 +57,6 @@ async def written(
         raise TransferError("the file changed while it was read; nothing of it is in sight")
     end = ImportEnd(group_id, checked.sha256, checked.header.last_ms, checked.ontology, clock.now_ms())
     await store.end_import(end)
-    await store.begin_fill(group_id, clock.now_ms())  # of passages that have no vectors
 
 
 @dataclass(slots=True)

@@ -17,7 +17,8 @@ from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
 from kgsvc.stores.records import reembedding
 
 
-def _begin_fill(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+def begin_fill(db: apsw.Connection, group_id: str, now_ms: int) -> None:
+    """See FillStore."""
     sql = """
         INSERT INTO fills (gid, next_ms) SELECT gid, ?2 FROM groups WHERE group_id = ?1
         ON CONFLICT (gid) DO UPDATE SET token = token + 1, owner_id = NULL, next_ms = excluded.next_ms
@@ -230,7 +231,7 @@ def _reembeddings(db: apsw.Connection, group_ids: Collection[str] | None = None)
 class EmbeddedFills(EmbeddedBase):
     """FillStore."""
 
-    begin_fill = writing(_begin_fill)
+    begin_fill = writing(begin_fill)
     begin_fills = writing(_begin_fills)
     open_fills = reading(_open_fills)
     claim_fill = writing(_claim_fill)

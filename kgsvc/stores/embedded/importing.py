@@ -20,6 +20,7 @@ from kgsvc.domain.model.moving import (
 )
 from kgsvc.stores.embedded.admin import EmbeddedAdmin, drop_import, has_content
 from kgsvc.stores.embedded.apply import known_entities, write_delta
+from kgsvc.stores.embedded.fills import begin_fill
 from kgsvc.stores.embedded.moving import moving
 from kgsvc.stores.embedded.receipts import write_charges
 from kgsvc.stores.embedded.rows import (
@@ -226,6 +227,7 @@ def _end(db: apsw.Connection, end: ImportEnd) -> GroupHead | None:
         db.execute(upsert("ontologies", "gid", "yaml"), (found.gid, end.ontology))
     db.execute("DELETE FROM imports WHERE group_id = ?", (end.group_id,))
     db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+    begin_fill(db, end.group_id, end.now_ms)
     return GroupHead(end.group_id, found.rev, epoch, last_ms, space)
 
 

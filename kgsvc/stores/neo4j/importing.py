@@ -68,6 +68,8 @@ _END: LiteralString = """
     MERGE (w:KgWork {group_id: $p.group_id})
     SET w.due_ms = 0
     WITH g
+    <BEGIN_FILL>
+    WITH g
     <COUNT_ACTIVITY>
     RETURN g.rev, g.epoch, g.last_ms, coalesce(g.space, '')
     """
@@ -254,8 +256,10 @@ class Transfers(Moving, Apply, Admin):
                 ((epoch,),) = await tx.run(_FORGET, group_id=end.group_id)
                 return None, epoch
             space = await space_of(tx, end.group_id, state.import_epoch)
-            values = {"ontology": end.ontology, "last_ms": end.last_ms, "shard": self._shard()}
-            ((rev, epoch, last_ms, space),) = await tx.run(_END, group_id=end.group_id, **values, space=space)
+            values = {"ontology": end.ontology, "last_ms": end.last_ms, "now_ms": end.now_ms}
+            ((rev, epoch, last_ms, space),) = await tx.run(
+                _END, group_id=end.group_id, **values, space=space, shard=self._shard()
+            )
             return GroupHead(end.group_id, rev, epoch, last_ms, space), epoch
 
         await self._queue_items(end)
