@@ -11,6 +11,7 @@ from pathlib import Path
 
 TABLE = Path("scripts/mutants/mutants.toml")
 NEO4J = "neo4j-2026"  # suites that name this label get a server
+_WITH_NEO4J = "stores/neo4j"  # the room that needs one
 
 
 class TableError(ValueError):
@@ -39,13 +40,14 @@ class Table:
     rooms: Mapping[str, list[str]]  # where mutants are drawn -> suites of what is drawn there
     mutants: list[Mutant]
     equivalent: frozenset[str]  # sites that were drawn and make no difference to any caller
+    quick: bool = False  # of each suite only what `make test` runs, of the mutants those that it may notice
 
     def arguments(self, suite: str, *keywords: str) -> list[str]:
         """What pytest is given for `alias` or `alias:KEYWORD`, or for an alias and any of the keywords."""
         alias, _, keyword = suite.partition(":")
         if alias not in self.suites:
             raise TableError(f"no suite is called {alias}")
-        found = shlex.split(self.suites[alias])
+        found = shlex.split(self.suites[alias]) + ["-m", "quick"] * self.quick
         wanted = " or ".join(filter(None, (keyword, *keywords)))
         if not wanted:
             return found
@@ -66,7 +68,7 @@ class Table:
         }
 
 
-def load(path: Path) -> Table:
+def load(path: Path, quick: bool = False) -> Table:
     """The table in a file. Raises TableError."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
@@ -76,6 +78,8 @@ def load(path: Path) -> Table:
     if twice := [name for name, count in Counter(m.id for m in mutants).items() if count > 1]:
         raise TableError(f"ids that stand twice: {', '.join(twice)}")
     equivalent = frozenset(row["site"] for row in document.get("equivalent", ()))
-    table = Table(document["suites"], document["rooms"], mutants, equivalent)
+    table = Table(document["suites"], document["rooms"], mutants, equivalent, quick)
+    if quick:
+        mutants[:] = [mutant for mutant in mutants if mutant.room != _WITH_NEO4J]
     table.whole_suites(mutants)  # names aliases that are unknown
     return table

@@ -90,6 +90,15 @@ def test_suites_are_narrowed_and_joined(tree: Path) -> None:
     assert table.whole_suites(table.mutants) == {"all": ["tests", "-k", "x"]}
 
 
+def test_quick_suites_are_those_of_make_test_and_need_no_database(tree: Path) -> None:
+    stored = '{ id = "more", room = "stores/neo4j", where = "x", before = "", after = "", suites = ["all"] }'
+    text = TABLE.replace('suites = ["all:x"] }', 'suites = ["all:x"] }, ' + stored)
+    (tree / "table.toml").write_text(text)
+    table = load(tree / "table.toml", quick=True)
+    assert [mutant.id for mutant in table.mutants] == ["it"]
+    assert table.whole_suites(table.mutants) == {"all": ["tests", "-m", "quick", "-k", "x"]}
+
+
 def test_the_report_counts_what_no_suite_noticed(tree: Path) -> None:
     states = ("caught", "timeout", "SURVIVED", "EMPTY")
     verdicts = [command.Verdict(state, "queue", False, state, "", 1.0) for state in states]
