@@ -42,15 +42,16 @@ $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "kgsvc needs Python 3.11 or newer; name one with PYTHON=..." >&2; exit 1; }
 	@echo "installing into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
+	@$(PIP) install --no-deps --require-hashes -r requirements.txt -r requirements-build.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# What comes without a wheel is built with the pinned setuptools.
+# What comes without a wheel is built with the pinned setuptools. Most of it is imported by a test or two, so nothing is
+# compiled ahead.
 $(VENV)/.dev: $(VENV)/.runtime requirements-local.txt requirements-documents.txt requirements-mcp.txt \
 		requirements-dev.txt
 	@echo "installing what tests and checks need into $(VENV) ..."
-	@$(PIP) install --no-build-isolation --require-hashes -r requirements-dev.txt
+	@$(PIP) install --no-deps --no-compile --no-build-isolation --require-hashes -r requirements-dev.txt
 	@touch $@
 
 venv: $(VENV)/.dev ## Make the virtual environment for development
