@@ -168,20 +168,20 @@ def _merged(db: apsw.Connection, uuid: str, group_id: str | None) -> list[MergeR
     return [MergeRecord(*row) for row in rows]
 
 
-_MERGES_WHERE = (
-    "m.merge_id = ?2",
-    "(m.kept_uuid = ?3 OR m.merged_uuid = ?3)",
-    "m.by_episode = ?4 AND m.by_episode <> ''",
-    "instr(m.data, ?5) > 0",
+_MERGES_BY = (  # each by the index of what is asked for
+    "merges m WHERE m.gid = ?1 AND m.merge_id = ?2",
+    "merges m WHERE +m.gid = ?1 AND (m.kept_uuid = ?3 OR m.merged_uuid = ?3)",
+    "merges m INDEXED BY merges_told WHERE m.gid = ?1 AND m.by_episode = ?4 AND m.by_episode <> ''",
+    "merges m WHERE m.gid = ?1 AND instr(m.data, ?5) > 0",
 )
 
 
 def _merges(db: apsw.Connection, group_id: str, where: MergesWhere) -> list[MergeRecord]:
     gid = group_of(db, group_id).gid
     asked = (where.merge_id, where.entity_uuid, where.by_episode, where.text)
-    named = (f"AND {clause}" for clause, value in zip(_MERGES_WHERE, asked, strict=True) if value is not None)
+    named = (by for by, value in zip(_MERGES_BY, asked, strict=True) if value is not None)
     sql = f"""
-        SELECT m.merge_id, octet_length(m.data) FROM merges m WHERE m.gid = ?1 {" ".join(named)}
+        SELECT m.merge_id, octet_length(m.data) FROM {next(named, "merges m WHERE m.gid = ?1")}
             AND (m.created_ms < ?6 OR m.created_ms = ?6 AND m.merge_id > ?7)
         ORDER BY m.created_ms DESC, m.merge_id LIMIT ?8
         """
