@@ -1,12 +1,15 @@
 """Throughput over many small groups beside that of one group: streams and unary calls.
 
-    python -m bench.tenants [--neo4j "URI;PASSWORD"] [--groups 1500] [--each 4] [--unary 2000]
+    python -m bench.tenants [--neo4j "URI;PASSWORD" [--wipe]] [--groups 1500] [--each 4] [--unary 2000]
         [--delays 0 0.05 1] [--model-items 400]
 
 For each store, with the offline extractor and with a scripted model that takes so many seconds a call: items
 acknowledged and completed a second by one stream (one group; so many groups by turns) and by 16 unary callers
 (one group; a group an item), and what an item costs: transactions (on the embedded store those that write,
 which is an fsync each; on Neo4j all), calls of the store, and CPU of the service.
+
+The database must be empty (--wipe empties it), and is emptied before each table: a server with another
+embedder would embed anew what the table before has left.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from neo4j import AsyncGraphDatabase
 from bench.corpus import chat
 from bench.measuring import cpu_s, keep, machine, run, say
 from bench.model_server import Model
+from bench.neo4j_side import Database
 from bench.planted import corpus
 from bench.service import idle, metrics, to_message
 from kgsvc.v1 import ingestion_pb2 as ing
@@ -174,20 +178,19 @@ async def measure(options: argparse.Namespace, folder: Path) -> None:
     stores: dict[str, dict[str, str]] = {}
     if not options.only_neo4j:
         stores["embedded"] = {"store.kind": "embedded"}
-    if options.neo4j:
-        uri, _, password = options.neo4j.partition(";")
-        stores["neo4j"] = {
-            "store.kind": "neo4j",
-            "store.neo4j_uri": uri,
-            "store.neo4j_password": password,
-        }
     results: dict[str, dict[str, Figures]] = {}
     planted = corpus(options.model_items, 7)
     async with AsyncExitStack() as stack:
+        if options.neo4j:
+            database = await stack.enter_async_context(Database(options.neo4j))
+            await database.require_empty(options.wipe)
+            stores["neo4j"] = database.settings
         model = await stack.enter_async_context(Model(options.model_items, 7)) if options.delays else None
         for store, of_store in stores.items():
             for delay in (None, *options.delays):
                 label = store if delay is None else f"{store}, a model of {delay * 1_000:.0f} ms"
+                if store == "neo4j":
+                    await database.wipe()
                 settings = of_store | {"server.metrics_listen": "127.0.0.1:0", "logging.level": "warning"}
                 settings |= {"store.data_dir": str(folder / f"data-{len(results)}")}
                 if delay is None or model is None:
@@ -207,7 +210,8 @@ async def measure(options: argparse.Namespace, folder: Path) -> None:
 def main() -> None:
     """The command line of this file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--neo4j", help="URI;PASSWORD of an idle server")
+    parser.add_argument("--neo4j", help="URI;PASSWORD of an idle, empty server")
+    parser.add_argument("--wipe", action="store_true", help="remove what the database holds")
     parser.add_argument("--only-neo4j", action="store_true", help="not the embedded store")
     parser.add_argument("--groups", type=int, default=1_500, help="of the stream")
     parser.add_argument("--each", type=int, default=4, help="items of each")
