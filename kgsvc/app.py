@@ -97,14 +97,15 @@ async def running(
         await store.migrate()
         await agree_on_key(settings, store)
         modes = ModeWatch()
-        modes.take((await store.activity()).modes)
+        first = await store.activity()
+        modes.take(first.modes)
         off = lambda: modes.now.model_off  # noqa: E731
         models = make_models(settings, metrics, off)
         stack.push_async_callback(models.close)
         formers = FormerEmbedders(lambda space: make_former(settings, space, metrics, off))
         stack.push_async_callback(formers.close)
         counting = counted(store, metrics)
-        activity = ActivityWatch(counting, settings.queue.poll_s, random.Random(), modes)
+        activity = ActivityWatch(counting, settings.queue.poll_s, random.Random(), modes, first)
         seen = await _reembeddings(counting, models, metrics, formers, clock, activity, stack)
         core = _core(settings, seen, models, metrics, clock, activity, modes)
         if siblings is not None:

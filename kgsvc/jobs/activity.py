@@ -51,14 +51,20 @@ class ActivityWatch:
     one poll per process."""
 
     def __init__(
-        self, store: IntakeStore, poll_s: float, rng: random.Random, modes: ModeWatch | None = None
+        self,
+        store: IntakeStore,
+        poll_s: float,
+        rng: random.Random,
+        modes: ModeWatch | None = None,
+        first: Activity | None = None,
     ) -> None:
+        """`first`: what was read before the first poll."""
         self.tell: Callable[[], None] = lambda: None  # other processes of a change in this one
         self._store = store
         self._poll_s = poll_s
         self._rng = rng
         self._modes = modes or ModeWatch()
-        self._last: Activity | None = None
+        self._last = first
         self.answered = True  # by the store, at the last poll
         self.work = Signal()  # there may be more to begin
         self.changes = Signal()  # that, or items have changed state
