@@ -107,7 +107,7 @@ async def running(
         counting = counted(store, metrics)
         activity = ActivityWatch(counting, settings.queue.poll_s, random.Random(), modes, first)
         seen = await _reembeddings(counting, models, metrics, formers, clock, activity, stack)
-        core = _core(settings, seen, models, metrics, clock, activity, modes)
+        core = _core(settings, seen, models, metrics, clock, activity)
         if siblings is not None:
             siblings.heard, core.activity.tell = core.activity.heard, siblings.tell
         background(stack, core.activity.run(), "activity")
@@ -156,13 +156,7 @@ async def _reembeddings(
 
 
 def _core(
-    settings: Settings,
-    store: Store,
-    models: ModelSet,
-    metrics: Metrics,
-    clock: Clock,
-    activity: ActivityWatch,
-    modes: ModeWatch,
+    settings: Settings, store: Store, models: ModelSet, metrics: Metrics, clock: Clock, watch: ActivityWatch
 ) -> Core:
     return Core(
         store=store,
@@ -170,11 +164,11 @@ def _core(
         rng=random.Random(),
         limits=settings.limits,
         metrics=metrics,
-        activity=activity,
+        activity=watch,
         embedder=CachingEmbedder(models.embedder) if models.embedder else None,
         quotas=settings.quotas,
         ledger=Ledger(settings.store.erasure_ledger) if settings.store.erasure_ledger else None,
-        modes=modes,
+        modes=watch.modes,
         needs_model=models.ingests_by_server,
     )
 

@@ -63,7 +63,7 @@ class ActivityWatch:
         self._store = store
         self._poll_s = poll_s
         self._rng = rng
-        self._modes = modes or ModeWatch()
+        self.modes = modes or ModeWatch()
         self._last = first
         self.answered = True  # by the store, at the last poll
         self.work = Signal()  # there may be more to begin
@@ -103,7 +103,7 @@ class ActivityWatch:
                 await asyncio.sleep(self._poll_s * (0.5 + self._rng.random()))
 
     async def _look(self) -> None:
-        taken, last = self._modes.taken, self._last
+        taken, last = self.modes.taken, self._last
         try:
             now = await self._store.activity()
         except ServiceError as error:
@@ -112,7 +112,7 @@ class ActivityWatch:
             return
         self._last, self.answered = now, True
         # Modes that were switched here meanwhile are newer than those that were read.
-        switched = self._modes.taken == taken and self._modes.take(now.modes)
+        switched = self.modes.taken == taken and self.modes.take(now.modes)
         if switched or (last is not None and (now.work, now.open) != (last.work, last.open)):
             self.heard()
         elif last is not None and now.changes != last.changes:
