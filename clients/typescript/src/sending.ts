@@ -114,7 +114,7 @@ export class Sending {
   /** Nothing was answered for too long: since the last stream broke, or on one that is open. */
   private stalled(): KgsvcError {
     if (this.last !== undefined && this.window.answered === this.before) return this.last;
-    return failure("DEADLINE_EXCEEDED", "nothing was answered in time");
+    return silent();
   }
 
   /** One stream after the other, until everything is answered. */
@@ -145,17 +145,42 @@ export class Sending {
     }
   }
 
-  /** One stream until its end. */
+  /** One stream until its end, or until it is silent for too long. */
   private async exchange(): Promise<void> {
     this.window.reopened();
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    this.stopping.signal.addEventListener("abort", end);
+    const watched = this.silence(ending.signal).then((error) => (end(), error));
     const open = (signal: AbortSignal) => {
       signal.addEventListener("abort", () => this.changed());
       return this.caller.ingestion.streamEpisodes(this.requests(signal), { signal });
     };
-    for await (const answer of answers(open, this.stopping.signal)) {
-      this.window.answer(answer);
-      this.changed();
+    try {
+      for await (const answer of answers(open, ending.signal)) {
+        this.window.answer(answer);
+        this.changed();
+      }
+    } catch (thrown) {
+      end();
+      throw (await watched) ?? thrown;
+    } finally {
+      this.stopping.signal.removeEventListener("abort", end);
+      end();
     }
+  }
+
+  /**
+   * Resolves to an error when items wait and none is answered for a third of the time that callers wait, to nothing when
+   * the stream ends. Node does not always tell a stream that its connection is lost.
+   */
+  private async silence(ended: AbortSignal): Promise<KgsvcError | undefined> {
+    while (!ended.aborted) {
+      const { answered, awaits } = this.window;
+      await this.caller.runtime.sleep(this.timeoutMs / 3, ended);
+      if (!ended.aborted && awaits && this.window.answered === answered) return silent();
+    }
+    return undefined;
   }
 
   /** What this stream sends. */
@@ -166,4 +191,8 @@ export class Sending {
       yield this.window.next();
     }
   }
+}
+
+function silent(): KgsvcError {
+  return failure("DEADLINE_EXCEEDED", "nothing was answered in time");
 }

@@ -19,6 +19,12 @@ function group({ streamEpisodes, watchGroup }, options = {}) {
   return new Client({ transport, ...options }).group("g");
 }
 
+/** Acknowledges on its first stream what `first` does, and nothing on later ones. */
+const once = (first) => {
+  let streams = 0;
+  return (requests, context) => (streams++ === 0 ? first : silent)(requests, context);
+};
+
 /** Acknowledges items until it has `enough`. */
 const acknowledging = (enough, then) =>
   async function* (requests, context) {
@@ -64,7 +70,7 @@ test("items are read no faster than they are answered, and a silent service is t
   const items = (function* () {
     for (; ; read += 1) yield `item ${read}`;
   })();
-  const memory = group({ streamEpisodes: acknowledging(3, silent) }, { timeoutMs: 200 });
+  const memory = group({ streamEpisodes: once(acknowledging(3, silent)) }, { timeoutMs: 200 });
   await assert.rejects(memory.stream(items), DeadlineExceeded);
   assert.equal(read, 1_024 + 3);
 });
@@ -74,9 +80,21 @@ test("large items are read no faster either", async () => {
   const items = (function* () {
     for (; ; read += 1) yield "x".repeat(2 ** 20);
   })();
-  const memory = group({ streamEpisodes: acknowledging(1, silent) }, { timeoutMs: 200 });
+  const memory = group({ streamEpisodes: once(acknowledging(1, silent)) }, { timeoutMs: 200 });
   await assert.rejects(memory.stream(items), DeadlineExceeded);
   assert.equal(read, 4 + 1);
+});
+
+test("a stream that is silent is left for the next, which goes on", async () => {
+  const streams = [];
+  const streamEpisodes = (requests, context) => {
+    streams.push(ended(context.signal));
+    return acknowledging(streams.length === 1 ? 2 : 0, silent)(requests, context);
+  };
+  const { stored } = await group({ streamEpisodes }, { timeoutMs: 3_000 }).stream(["one", "two", "three"]);
+  assert.equal(stored, 3);
+  assert.equal(streams.length, 2);
+  await streams[0];
 });
 
 test("a follower ends with its signal and with its loop, and its stream with it", async () => {
