@@ -12,6 +12,7 @@ export class Sending {
   private readonly attempts;
   private readonly timeoutMs: number;
   private readonly stopping = new AbortController();
+  private ending = new AbortController(); // of the stream that is open
   private waiters: (() => void)[] = [];
   private failed: unknown; // for good
   private last: KgsvcError | undefined; // that may pass
@@ -76,9 +77,7 @@ export class Sending {
     woken.forEach((wake) => wake());
   }
 
-  private change(): Promise<void> {
-    return new Promise((resolve) => this.waiters.push(resolve));
-  }
+  private readonly change = () => new Promise<void>((resolve) => this.waiters.push(resolve));
 
   private fail(reason: unknown): void {
     this.failed ??= reason;
@@ -91,30 +90,33 @@ export class Sending {
     if (this.failed !== undefined) throw this.failed;
   }
 
-  /** Waits. Throws when the stream failed, or nothing was answered for too long. */
+  /**
+   * Waits. Throws when the stream failed, or nothing was answered for too long. After a third of that the open stream is
+   * left for the next: Node does not always tell a stream that its connection is lost.
+   */
   private async until(reached: () => boolean): Promise<void> {
     this.check();
-    while (!reached()) {
+    for (let silent = 0; !reached(); ) {
       const { answered } = this.window;
       const timer = new AbortController();
       let late = false;
-      const ended = this.caller.runtime.sleep(this.timeoutMs, timer.signal).then(() => {
-        late = true;
-        this.changed();
-      });
+      const ended = this.caller.runtime.sleep(this.timeoutMs / 3, timer.signal).then(() => ((late = true), this.changed()));
       while (!reached() && this.failed === undefined && this.window.answered === answered && !late) await this.change();
       timer.abort();
       const tooLate = late;
       await ended;
       this.check();
-      if (tooLate && !reached() && this.window.answered === answered) throw this.stalled();
+      silent = tooLate && this.window.answered === answered ? silent + 1 : 0;
+      if (silent === 3 && !reached()) throw this.stalled();
+      if (silent > 0) this.ending.abort();
     }
   }
 
-  /** Nothing was answered for too long: since the last stream broke, or on one that is open. */
+  /** Nothing was answered for too long: since the last stream broke, or on streams that were open. */
   private stalled(): KgsvcError {
-    if (this.last !== undefined && this.window.answered === this.before) return this.last;
-    return silent();
+    const { last } = this;
+    if (last !== undefined && last.code !== "CANCELLED" && this.window.answered === this.before) return last;
+    return failure("DEADLINE_EXCEEDED", "nothing was answered in time");
   }
 
   /** One stream after the other, until everything is answered. */
@@ -145,42 +147,18 @@ export class Sending {
     }
   }
 
-  /** One stream until its end, or until it is silent for too long. */
+  /** One stream until its end. */
   private async exchange(): Promise<void> {
     this.window.reopened();
-    const ending = new AbortController();
-    const end = () => ending.abort();
-    this.stopping.signal.addEventListener("abort", end);
-    const watched = this.silence(ending.signal).then((error) => (end(), error));
+    this.ending = new AbortController();
     const open = (signal: AbortSignal) => {
       signal.addEventListener("abort", () => this.changed());
       return this.caller.ingestion.streamEpisodes(this.requests(signal), { signal });
     };
-    try {
-      for await (const answer of answers(open, ending.signal)) {
-        this.window.answer(answer);
-        this.changed();
-      }
-    } catch (thrown) {
-      end();
-      throw (await watched) ?? thrown;
-    } finally {
-      this.stopping.signal.removeEventListener("abort", end);
-      end();
+    for await (const answer of answers(open, AbortSignal.any([this.stopping.signal, this.ending.signal]))) {
+      this.window.answer(answer);
+      this.changed();
     }
-  }
-
-  /**
-   * Resolves to an error when items wait and none is answered for a third of the time that callers wait, to nothing when
-   * the stream ends. Node does not always tell a stream that its connection is lost.
-   */
-  private async silence(ended: AbortSignal): Promise<KgsvcError | undefined> {
-    while (!ended.aborted) {
-      const { answered, awaits } = this.window;
-      await this.caller.runtime.sleep(this.timeoutMs / 3, ended);
-      if (!ended.aborted && awaits && this.window.answered === answered) return silent();
-    }
-    return undefined;
   }
 
   /** What this stream sends. */
@@ -191,8 +169,4 @@ export class Sending {
       yield this.window.next();
     }
   }
-}
-
-function silent(): KgsvcError {
-  return failure("DEADLINE_EXCEEDED", "nothing was answered in time");
 }

@@ -50,11 +50,6 @@ export class Window {
     return this.sent < (this.answeredHere > 0 ? this.waiting.length : Math.min(1, this.waiting.length));
   }
 
-  /** Whether an item has no answer yet. */
-  get awaits(): boolean {
-    return this.waiting.length > 0;
-  }
-
   /** Whether nothing more will be sent on the open stream. */
   get ends(): boolean {
     return this.closed && this.sent === this.waiting.length;
