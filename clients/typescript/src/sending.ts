@@ -7,6 +7,8 @@ import { Window, type Request } from "./window.js";
 
 type Items = Iterable<Addable> | AsyncIterable<Addable>;
 
+const late = () => failure("DEADLINE_EXCEEDED", "nothing was answered in time");
+
 export class Sending {
   private readonly window = new Window();
   private readonly attempts;
@@ -99,11 +101,11 @@ export class Sending {
     for (let silent = 0; !reached(); ) {
       const { answered } = this.window;
       const timer = new AbortController();
-      let late = false;
-      const ended = this.caller.runtime.sleep(this.timeoutMs / 3, timer.signal).then(() => ((late = true), this.changed()));
-      while (!reached() && this.failed === undefined && this.window.answered === answered && !late) await this.change();
+      let slept = false;
+      const ended = this.caller.runtime.sleep(this.timeoutMs / 3, timer.signal).then(() => ((slept = true), this.changed()));
+      while (!reached() && this.failed === undefined && this.window.answered === answered && !slept) await this.change();
       timer.abort();
-      const tooLate = late;
+      const tooLate = slept;
       await ended;
       this.check();
       silent = tooLate && this.window.answered === answered ? silent + 1 : 0;
@@ -114,9 +116,7 @@ export class Sending {
 
   /** Nothing was answered for too long: since the last stream broke, or on streams that were open. */
   private stalled(): KgsvcError {
-    const { last } = this;
-    if (last !== undefined && last.code !== "CANCELLED" && this.window.answered === this.before) return last;
-    return failure("DEADLINE_EXCEEDED", "nothing was answered in time");
+    return this.last !== undefined && this.window.answered === this.before ? this.last : late();
   }
 
   /** One stream after the other, until everything is answered. */
@@ -131,6 +131,7 @@ export class Sending {
         if (signal.aborted) return;
         try {
           broken = thrown instanceof KgsvcError ? thrown : this.caller.error(thrown);
+          if (broken !== thrown && this.ending.signal.aborted) broken = late();
         } catch (fault) {
           return this.fail(fault);
         }

@@ -97,6 +97,15 @@ test("a stream that is silent is left for the next, which goes on", async () => 
   await streams[0];
 });
 
+test("a client that is closed meanwhile is told as such, and not as a silent service", async () => {
+  const transport = createRouterTransport((router) =>
+    router.service(IngestionService, { streamEpisodes: acknowledging(1, silent) }));
+  const client = new Client({ transport, timeoutMs: 300 });
+  const streaming = client.group("g").stream(["one", "two"]);
+  client.close();
+  await assert.rejects(streaming, /closed/);
+});
+
 test("a follower ends with its signal and with its loop, and its stream with it", async () => {
   const streams = [];
   const watchGroup = async function* (_, context) {
