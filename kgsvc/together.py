@@ -88,6 +88,25 @@ class Together(Generic[T, R]):
         return taken
 
 
+async def by_halves(
+    calls: Sequence[T],
+    work: Callable[[Sequence[T]], Awaitable[Sequence[R | Exception]]],
+    *refused: type[Exception],
+) -> list[R | Exception]:
+    """What `work` answers. Where it raises one of `refused`, for all of the calls, it is asked for halves of
+    them, so that only those that cannot be answered get the error."""
+    try:
+        return list(await work(calls))
+    except refused as error:
+        if len(calls) == 1:
+            return [error]
+    middle = len(calls) // 2
+    return [
+        *await by_halves(calls[:middle], work, *refused),
+        *await by_halves(calls[middle:], work, *refused),
+    ]
+
+
 def _answers(work: asyncio.Future[Sequence[R | Exception]], count: int) -> Sequence[R | Exception]:
     """One for each call, also when the run failed."""
     if work.cancelled():

@@ -240,11 +240,14 @@ class Rewriter:
         if view.head.epoch != epoch:
             return []
         now_ms = self._clock.now_ms()
-        drafts: list[_Draft] = []
-        for _, entity in sorted(view.by_uuid.items()):
-            if is_due(entity):
-                facts = await self._store.entity_facts(group_id, entity.uuid, _READ * SOURCES, now_ms)
-                drafts.append(_Draft(entity, sources_of(entity.uuid, facts, now_ms)))
+        due = [entity for _, entity in sorted(view.by_uuid.items()) if is_due(entity)]
+        found = await asyncio.gather(
+            *(self._store.entity_facts(group_id, each.uuid, _READ * SOURCES, now_ms) for each in due)
+        )
+        drafts = [
+            _Draft(entity, sources_of(entity.uuid, facts, now_ms))
+            for entity, facts in zip(due, found, strict=True)
+        ]
         return [draft for draft in drafts if has_news(draft.entity, draft.sources)]
 
     async def _retold(self, group_id: str, drafts: Sequence[_Draft]) -> Retold:

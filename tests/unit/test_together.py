@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from kgsvc.domain.errors import StoreUnavailable
-from kgsvc.together import Together
+from kgsvc.together import Together, by_halves
 
 
 class Held:
@@ -119,3 +121,26 @@ async def test_who_comes_as_the_last_transactions_end_is_served() -> None:
         held.open.set()
         done, _ = await asyncio.wait([*first, last], timeout=5)
         assert len(done) == 3, f"after {turns} turns"
+
+
+async def test_a_call_that_is_refused_for_all_is_found_by_halves() -> None:
+    asked: list[list[int]] = []
+
+    async def work(calls: Sequence[int]) -> list[int | Exception]:
+        asked.append(list(calls))
+        if 6 in calls:
+            raise ValueError("six")
+        return [call * 10 for call in calls]
+
+    *found, six, last = await by_halves([1, 2, 3, 4, 5, 6, 7], work, ValueError)
+    assert (found, last) == ([10, 20, 30, 40, 50], 70)
+    assert isinstance(six, ValueError)
+    assert len(asked) <= 7
+
+
+async def test_another_error_is_raised_for_all() -> None:
+    async def work(calls: Sequence[int]) -> list[int | Exception]:
+        raise KeyError(*calls)
+
+    with pytest.raises(KeyError):
+        await by_halves([1, 2], work, ValueError)

@@ -16,12 +16,14 @@ from kgsvc.stores.neo4j.erasures import note_erased
 from kgsvc.stores.neo4j.guards import LOCK, Locked, check, questions_of
 from kgsvc.stores.neo4j.quotas import LOCK_COUNTERS, counter_rows
 from kgsvc.stores.neo4j.writing import DeltaWriting
-from kgsvc.together import Together
+from kgsvc.together import Together, by_halves
 
 _LOCK_EACH: LiteralString = for_each(whole_text(LOCK), ", ".join(Locked._fields))
 _TOGETHER = 64  # changes of one transaction
 _ROWS_TOGETHER = 2_000  # that they write, unless a single one writes more
 _AT_ONCE = 2  # such transactions
+_REFUSED = LeaseLost, RevisionChanged, StaleItems, Conflict
+_NOT_WRITTEN = StoreRefused, ValueError, TypeError, OverflowError
 Change = tuple[GraphDelta, Guard]
 
 
@@ -30,30 +32,25 @@ class Apply(DeltaWriting):
 
     def __init__(self, driver: AsyncDriver, database: str, deadline_s: float, patience_s: float) -> None:
         super().__init__(driver, database, deadline_s, patience_s)
-        self._together = Together(self._apply_all, _weigh, _TOGETHER, _ROWS_TOGETHER, _AT_ONCE)
+        self._together = Together(self._apply_each, _weigh, _TOGETHER, _ROWS_TOGETHER, _AT_ONCE)
 
     async def apply(self, delta: GraphDelta, guard: Guard) -> GroupHead:
         if guard.token is None:  # a caller waits for it
-            (outcome,) = await self._apply_all([(delta, guard)])
+            (outcome,) = await self._apply_each([(delta, guard)])
         else:
             outcome = await self._together.run(delta.group_id, (delta, guard))
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
+    async def _apply_each(self, changes: Sequence[Change]) -> list[GroupHead | Exception]:
+        """Those that are refused drop out; what cannot be written is found by halves."""
+        return await by_halves(changes, self._apply_all, *_REFUSED, *_NOT_WRITTEN)
+
     async def _apply_all(self, changes: Sequence[Change]) -> list[GroupHead | Exception]:
-        """Each group of `changes` once. Those that are refused drop out; what cannot be written is found by
-        halves."""
-        try:
-            known = all(delta.claim is not None for delta, _ in changes)  # once written
-            found = await self._transact(partial(self._lock_and_write, changes), repeatable=known)
-        except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:  # of the only change
-            return [refused]
-        except (StoreRefused, ValueError, TypeError, OverflowError) as error:  # its own group is told, alone
-            if len(changes) == 1:
-                return [error]
-            middle = len(changes) // 2
-            return [*await self._apply_all(changes[:middle]), *await self._apply_all(changes[middle:])]
+        """Each group of `changes` once."""
+        known = all(delta.claim is not None for delta, _ in changes)  # once written
+        found = await self._transact(partial(self._lock_and_write, changes), repeatable=known)
         return [found[delta.group_id] for delta, _ in changes]
 
     async def _lock_and_write(self, changes: Sequence[Change], tx: Tx) -> dict[str, GroupHead | Exception]:
@@ -71,7 +68,7 @@ class Apply(DeltaWriting):
             there = by_group[delta.group_id]
             try:
                 unchanged = check(there, delta, guard)
-            except (LeaseLost, RevisionChanged, StaleItems, Conflict) as refused:
+            except _REFUSED as refused:
                 if len(ordered) == 1:
                     raise  # nothing stays of it, not even the record of a group that was not there
                 found[delta.group_id] = refused

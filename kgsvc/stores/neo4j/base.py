@@ -173,11 +173,16 @@ def _seek(asked: re.Match[str]) -> str:
 def for_each(statement: LiteralString, columns: LiteralString, shared: Collection[str] = ()) -> LiteralString:
     """The statement run once for each of the maps in `$p.all`, in their order, in one round trip. It returns
     `columns`, all of them named. Parameters that are `shared` stay beside `$p.all`: LIMIT takes no others."""
-    own = _SCOPE.sub(lambda asked: f"CALL ({', '.join(filter(None, (asked[1], 'each')))}) {{", statement)
-    own = own.replace("$p.", "each.")
+    own = each_of(statement)
     for name in shared:
         own = own.replace(f"each.{name}", f"$p.{name}")
     return f"UNWIND $p.all AS each CALL (each) {{ {own} }} RETURN {columns}"
+
+
+def each_of(statement: LiteralString) -> LiteralString:
+    """The statement with its parameters taken from the map `each`."""
+    own = _SCOPE.sub(lambda asked: f"CALL ({', '.join(filter(None, (asked[1], 'each')))}) {{", statement)
+    return own.replace("$p.", "each.")
 
 
 _SCOPE = re.compile(r"CALL \(([^)]*)\) \{")

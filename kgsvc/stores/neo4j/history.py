@@ -9,7 +9,7 @@ from typing import LiteralString
 from kgsvc.domain.model.delta import MergeRecord
 from kgsvc.domain.model.graph import Citation, Fact, Mention, Source
 from kgsvc.domain.names.forgetting import Saying, saying_of
-from kgsvc.stores.neo4j.base import Base
+from kgsvc.stores.neo4j.reading import GroupRead, Reading
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, column, entity_of, episode_of, fact_of, whole
 from kgsvc.stores.protocol import EntityEpisodes, EpisodeTraces, MergesWhere
 
@@ -31,7 +31,8 @@ _EDGES: LiteralString = """
     """
 
 # `valid_ms` as a property is the start that counts.
-_ENTITY_FACTS: LiteralString = """
+_ENTITY_FACTS = GroupRead.of(
+    """
     <ENTITY_OF_GROUP>
     MATCH (n)-[r:RELATES_TO]-()
     WHERE ($p.current_ms IS NULL
@@ -39,8 +40,11 @@ _ENTITY_FACTS: LiteralString = """
         AND ($p.other IS NULL
             OR CASE WHEN r.source_uuid = $p.uuid THEN r.target_uuid ELSE r.source_uuid END = $p.other)
     WITH DISTINCT r ORDER BY r.valid_ms DESC, r.uuid DESC LIMIT $p.limit
-    RETURN <FACT>
-    """
+    RETURN [<FACT>] AS fact
+    """,
+    "fact",
+    bounds=("limit",),
+)
 
 # Sizes are added up before bodies are read, up to the one that exceeds the bytes.
 _ENTITY_EPISODES: LiteralString = """
@@ -237,7 +241,7 @@ def _merges_where(where: MergesWhere) -> LiteralString:
     return _MERGES_OF_GROUP if where.text is None else _MERGES_HOLDING
 
 
-class Neo4jHistory(Base):
+class Neo4jHistory(Reading):
     """HistoryStore."""
 
     async def facts(self, group_id: str, uuids: Collection[str]) -> list[Fact]:
@@ -265,7 +269,7 @@ class Neo4jHistory(Base):
         current_ms: int | None = None,
         other_uuid: str | None = None,
     ) -> list[Fact]:
-        rows = await self._run(
+        rows = await self._read(
             _ENTITY_FACTS,
             group_id=group_id,
             uuid=entity_uuid,
@@ -274,7 +278,7 @@ class Neo4jHistory(Base):
             never=NEVER,
             other=other_uuid,
         )
-        return [fact_of(row) for row in whole(rows)]
+        return [fact_of(row) for row in whole(column(rows))]
 
     async def entity_episodes(
         self, group_id: str, entity_uuid: str, limit: int, max_bytes: int

@@ -9,16 +9,15 @@ from typing import LiteralString
 
 from kgsvc.domain.errors import LeaseLost
 from kgsvc.domain.model.graph import TOLD, Episode
-from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem, Transition
+from kgsvc.domain.model.items import Claimed, GroupWork, Lease, QueuedItem
 from kgsvc.stores.neo4j.base import Row
-from kgsvc.stores.neo4j.quotas import COUNTED_LOCKED, RELEASE_GROUP, SETTLE_TRANSITIONS
+from kgsvc.stores.neo4j.quotas import RELEASE_GROUP
 from kgsvc.stores.neo4j.reading import GroupRead, Reading
 from kgsvc.stores.neo4j.rows import EPISODE_OPTIONAL, NEVER, column, episode_of, first_value, queued_of, whole
-from kgsvc.stores.neo4j.transitions import WRITE_TRANSITIONS, transition_rows
+from kgsvc.stores.neo4j.saving import LOST, Saving
 from kgsvc.stores.protocol import Anchor
 
 _RELEASED = 1_000  # items at a time
-_LOST = "the group is owned by another process or was deleted"
 
 # Groups that may have due work, as accepting items noted in KgWork; the notes of those without are corrected.
 # Accepting items locks the same record, so that no note of it is lost.
@@ -177,10 +176,6 @@ _START: LiteralString = """
     }
     """
 
-_SAVE: LiteralString = (
-    "<LEASED_GROUP>" + COUNTED_LOCKED + WRITE_TRANSITIONS + SETTLE_TRANSITIONS + "RETURN g.epoch"
-)
-
 # Cypher's left() counts UTF-16 units: twice as many hold at least as many code points.
 _PREVIOUS = GroupRead.of(
     """
@@ -239,7 +234,7 @@ _RELATIONS = GroupRead.of(
 )
 
 
-class Queue(Reading):
+class Queue(Saving, Reading):
     """QueueStore."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
@@ -293,7 +288,7 @@ class Queue(Reading):
             call=str(uuids.uuid4()),
         )
         if not rows:
-            raise LeaseLost(_LOST)
+            raise LeaseLost(LOST)
         ((items, ontology, stale),) = rows
         if stale:
             await self._end_stale(lease.group_id, lease.epoch, now_ms)
@@ -302,13 +297,6 @@ class Queue(Reading):
     async def _end_stale(self, group_id: str, epoch: int, now_ms: int) -> None:
         await self._run(_PARK_STALE, group_id=group_id, now_ms=now_ms)
         await self._run_in_batches(RELEASE_GROUP, _RELEASED, group_id=group_id, epoch=epoch)
-
-    async def save_transitions(self, lease: Lease, transitions: Sequence[Transition]) -> None:
-        rows = transition_rows(transitions, lease.token)
-        counted = sorted({row["uuid"] for row in rows})
-        values = {**asdict(lease), "transitions": rows, "counted": counted, "shard": self._shard()}
-        if not await self._run(_SAVE, **values):
-            raise LeaseLost(_LOST)
 
     async def previous_episodes(
         self, group_id: str, anchors: Sequence[Anchor], limit: int, max_chars: int

@@ -84,22 +84,16 @@ COUNTERS_OF: LiteralString = """
                 {subject: subject, counted: 'model_tokens', day: i.charge_day}]
             + [subject IN coalesce(i.keeps, []) | {subject: subject, counted: 'bytes', day: 0}] AS counter
         WITH DISTINCT counter"""
+COUNTER_LOCK: LiteralString = """
+        MATCH (q:KgQuota {subject: counter.subject, counted: counter.counted, day: counter.day})
+        SET q.lock = 0"""
 COUNTERS_LOCKED: LiteralString = (
     COUNTERS_OF
-    + """ ORDER BY counter.subject, counter.counted, counter.day
-        MATCH (q:KgQuota {subject: counter.subject, counted: counter.counted, day: counter.day})
-        SET q.lock = 0
+    + " ORDER BY counter.subject, counter.counted, counter.day"
+    + COUNTER_LOCK
+    + """
     }
     """
-)
-COUNTED_LOCKED: LiteralString = (
-    """
-    CALL () {
-        UNWIND $p.counted AS uuid
-        <SEEK i:KgItem uuid>
-        WHERE i.charged IS NOT NULL
-        WITH i"""
-    + COUNTERS_LOCKED
 )
 
 # Parts of save_transitions and of apply. `counted` are items whose state or cost has changed.

@@ -10,9 +10,9 @@ from typing import Any, LiteralString
 from neo4j import AsyncDriver
 
 from kgsvc.domain.errors import StoreRefused
-from kgsvc.stores.consistency import from_the_leader
+from kgsvc.stores.consistency import from_the_leader, may_lag
 from kgsvc.stores.neo4j.base import Base, Row, for_each, whole_text
-from kgsvc.together import Together
+from kgsvc.together import Together, by_halves
 
 _TOGETHER = 128  # reads of one round trip
 _AT_ONCE = 2  # such round trips
@@ -57,7 +57,8 @@ class Reading(Base):
 
     async def _read(self, what: GroupRead, **values: Any) -> list[Row]:
         """The rows of one group. StoreUnavailable, StoreRefused."""
-        rows = await self._reads.run(None, _Read(what, values))
+        read = _Read(what, values)
+        rows = (await self._read_alike([read]))[0] if may_lag.get() else await self._reads.run(None, read)
         if isinstance(rows, Exception):
             raise rows
         return rows
@@ -66,9 +67,10 @@ class Reading(Base):
         kinds: dict[tuple[str, tuple[Any, ...]], list[int]] = {}
         for place, read in enumerate(reads):
             kinds.setdefault(read.kind, []).append(place)
-        parts = await asyncio.gather(
-            *(self._read_alike([reads[place] for place in places]) for places in kinds.values())
-        )
+        with from_the_leader():  # plans are made of them, and several callers share them
+            parts = await asyncio.gather(
+                *(self._read_alike([reads[place] for place in places]) for places in kinds.values())
+            )
         found = {
             place: rows
             for places, part in zip(kinds.values(), parts, strict=True)
@@ -76,20 +78,16 @@ class Reading(Base):
         }
         return [found[place] for place in range(len(reads))]
 
-    async def _read_alike(self, reads: Sequence[_Read]) -> Sequence[list[Row] | Exception]:
-        """One round trip, in the order of the groups, whose locks some reads take for a moment. What the
-        server refuses for its values is found by halves."""
+    async def _read_alike(self, reads: Sequence[_Read]) -> list[list[Row] | Exception]:
+        """What the server refuses for its values is found by halves."""
+        return await by_halves(reads, self._read_at_once, StoreRefused)
+
+    async def _read_at_once(self, reads: Sequence[_Read]) -> list[list[Row] | Exception]:
+        """One round trip, in the order of the groups, whose locks some reads take for a moment."""
         order = sorted(range(len(reads)), key=lambda place: reads[place].values["group_id"])
         asked = [reads[place].values | {"place": place} for place in order]
-        try:
-            with from_the_leader():  # plans are made of them, and several callers share them
-                rows = await self._run(reads[0].what.each, all=asked, **reads[0].bounds)
-        except StoreRefused as error:
-            if len(reads) == 1:
-                return [error]
-            middle = len(reads) // 2
-            return [*await self._read_alike(reads[:middle]), *await self._read_alike(reads[middle:])]
+        rows = await self._run(reads[0].what.each, all=asked, **reads[0].bounds)
         found: list[list[Row]] = [[] for _ in reads]
         for place, *row in rows:
             found[place].append(row)
-        return found
+        return list(found)

@@ -10,7 +10,8 @@ from neo4j import AsyncDriver
 
 from kgsvc.domain.errors import LeaseLost, RevisionChanged, StoreRefused
 from kgsvc.domain.model.delta import GraphDelta, Guard
-from kgsvc.domain.model.items import Lease
+from kgsvc.domain.model.graph import Usage
+from kgsvc.domain.model.items import ItemState, Lease, Transition
 from kgsvc.domain.resolution.decisions import CandidateQuery
 from kgsvc.stores.neo4j import Neo4jStore
 from kgsvc.stores.protocol import Anchor
@@ -77,6 +78,52 @@ async def test_reads_that_come_at_once_share_a_round_trip(
         before = await _begun(raw)
         await asyncio.gather(*(read(lease.group_id) for lease in leases))
         assert await _begun(raw) - before <= 3
+
+
+async def _started(store: Neo4jStore, leases: list[Lease]) -> None:
+    for lease in leases:
+        await store.start_items(lease, NOW, 1, 1_000, ())
+
+
+def _extracted(stage: Any = b"{}") -> list[Transition]:
+    return [Transition("e1", ItemState.EXTRACTED, NOW, stage=stage, usage=Usage(1, 20, 3))]
+
+
+async def test_what_models_answered_for_several_groups_is_saved_together(
+    store: Neo4jStore, raw: AsyncDriver, leases: list[Lease]
+) -> None:
+    """Twelve saves take two transactions at most; the look at their number is one."""
+    await _started(store, leases)
+    await store.save_transitions(leases[0], _extracted())  # a plan may take a transaction of the server's own
+    before = await _begun(raw)
+    await asyncio.gather(*(store.save_transitions(lease, _extracted()) for lease in leases))
+    assert await _begun(raw) - before <= 3
+    for number, lease in enumerate(leases):
+        (status,) = await store.item_statuses(lease.group_id, ["e1"])
+        assert (status.state, status.usage.calls) == (ItemState.EXTRACTED, 2 if number == 0 else 1)
+
+
+async def test_a_save_that_is_refused_leaves_the_others_alone(
+    store: Neo4jStore, raw: AsyncDriver, leases: list[Lease]
+) -> None:
+    """By the lease of one and by the values of another."""
+    await _started(store, leases)
+    stages: list[Any] = [b"{}"] * 12
+    stages[7] = {"a": "of a wrong type"}
+    async with locked(raw, leases[2].group_id) as tx:
+        await (await tx.run(TAKE_OVER, g=leases[2].group_id)).consume()
+        saves = [
+            asyncio.create_task(store.save_transitions(lease, _extracted(stage)))
+            for lease, stage in zip(leases, stages, strict=True)
+        ]
+        await until_blocked(raw)
+        await tx.commit()
+    found = await asyncio.gather(*saves, return_exceptions=True)
+    refused = {n: type(each) for n, each in enumerate(found) if isinstance(each, BaseException)}
+    assert refused == {2: LeaseLost, 7: StoreRefused}
+    for number, lease in enumerate(leases):
+        (status,) = await store.item_statuses(lease.group_id, ["e1"])
+        assert status.state is (ItemState.ACCEPTED if number in refused else ItemState.EXTRACTED)
 
 
 async def test_what_is_refused_leaves_the_others_alone(store: Neo4jStore, leases: list[Lease]) -> None:
