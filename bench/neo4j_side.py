@@ -14,6 +14,9 @@ _CPU: LiteralString = (
     " RETURN attributes.ProcessCpuTime.value AS ns"
 )
 _WIPE: LiteralString = "MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 1000 ROWS"
+_OWNERS: LiteralString = (
+    "MATCH (g:KgGroup) WHERE g.owner_id IS NOT NULL RETURN g.group_id, g.owner_id, g.owner_token"
+)
 _ANYTHING: LiteralString = "MATCH (n:Entity) RETURN n.group_id LIMIT 1"
 _BARE_FACTS: LiteralString = (
     "MATCH ()-[r:RELATES_TO {group_id: $group}]->() WHERE r.fact_embedding IS NULL"
@@ -76,6 +79,10 @@ class Database:
     async def wipe(self) -> None:
         """Remove all nodes; indexes stay."""
         await self._run(_WIPE)
+
+    async def owners(self) -> dict[str, tuple[str, int]]:
+        """Of groups that kgsvc works on: the owner, and its fencing token."""
+        return {group: (owner, token) for group, owner, token in await self._rows(_OWNERS)}
 
     async def hand_to_graphiti(self, group: str) -> None:
         """Leave of a group's facts and entities what Graphiti writes itself: the rest would slow its reads,

@@ -155,26 +155,25 @@ class LapseWatch:
     """Whether another process's lease has lapsed: its counters stood still for the length of a lease, by this
     process's monotonic clock."""
 
-    def __init__(self, clock: Clock, lease_s: float) -> None:
+    def __init__(self, clock: Clock, lease_s: float, owner_id: str) -> None:
         self._clock = clock
         self._lease_s = lease_s
+        self._owner_id = owner_id
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
 
-    def may_claim(self, offer: Offer) -> bool:
-        """Free, or lapsed while we watched."""
-        if offer.owner_id is None:
-            self._seen.pop(offer.key, None)
-            return True
+    def claimable(self, offers: Sequence[Offer]) -> list[Offer]:
+        """Those that are free or have lapsed while they were offered, and what this process holds without
+        knowing: the answer to a claim or a release was lost. What is not offered is forgotten."""
         now = self._clock.monotonic()
-        counters, since = self._seen.get(offer.key, ((-1, -1), now))
-        if counters != offer.counters:
-            self._seen[offer.key] = (offer.counters, now)
-            return False
-        return now - since >= self._lease_s
+        self._seen = {each.key: self._since(each, now) for each in offers if each.owner_id is not None}
+        return [each for each in offers if self._is_free(each, now)]
 
-    def forget(self, key: str) -> None:
-        """It was claimed."""
-        self._seen.pop(key, None)
+    def _since(self, offer: Offer, now: float) -> tuple[tuple[int, int], float]:
+        counters, since = self._seen.get(offer.key, (offer.counters, now))
+        return offer.counters, since if counters == offer.counters else now
+
+    def _is_free(self, offer: Offer, now: float) -> bool:
+        return offer.owner_id in (None, self._owner_id) or now - self._seen[offer.key][1] >= self._lease_s
 
 
 @dataclass(slots=True)
@@ -200,7 +199,7 @@ class Dispatcher(Generic[L]):
         self._settings = settings
         self._clock = clock
         self._owner_id = owner_id
-        self._lapses = LapseWatch(clock, settings.lease_s)
+        self._lapses = LapseWatch(clock, settings.lease_s, owner_id)
         self._held: dict[str, _Held[L]] = {}
         self._others_wait = False
         self._freed = Signal()
@@ -280,23 +279,18 @@ class Dispatcher(Generic[L]):
 
     async def _claim(self, offers: Sequence[Offer]) -> int:
         free = self._kind.at_once - len(self._held)
-        able = [offer for offer in offers if self._may_claim(offer)][: max(0, free)]
+        able = self._lapses.claimable(offers)[: max(0, free)]
         if self._draining or not able:
             return 0
         works = [offer.work for offer in able]
         leases = await self._kind.claim(works, self._owner_id, self._clock.now_ms())
         claimed = 0
         for offer, lease in zip(able, leases, strict=True):
-            self._lapses.forget(offer.key)
             if lease is not None:
                 claimed += 1
                 task = asyncio.create_task(self._serve(offer, lease))
                 self._held[offer.key] = _Held(lease, task)
         return claimed
-
-    def _may_claim(self, offer: Offer) -> bool:
-        """What this process holds without knowing, too: the answer to a claim or a release was lost."""
-        return offer.owner_id == self._owner_id or self._lapses.may_claim(offer)
 
     async def _serve(self, offer: Offer, lease: L) -> None:
         kind, turn = self._kind, 0

@@ -97,8 +97,9 @@ class QueueStore(Protocol):
     """Group leases and the items behind them (docs/ingestion.md)."""
 
     async def ready_groups(self, now_ms: int, limit: int) -> list[GroupWork]:
-        """Groups with an unfinished item whose next_ms ≤ now_ms, least recently served first. The cost must
-        not grow with one group's backlog."""
+        """Groups with an unfinished item whose next_ms ≤ now_ms: those that have an owner, who may have died,
+        then the others, each the least recently served first, at most `limit` of each. The cost must not grow
+        with one group's backlog."""
 
     async def next_due_ms(self, after_ms: int) -> int | None:
         """When, after this time, a group has something due that has nothing due before, not later than that:

@@ -124,6 +124,23 @@ async def test_least_recently_served_come_first(g: Scratch) -> None:
         assert len(await g.store.ready_groups(NOW + 200, limit)) == limit
 
 
+async def test_groups_with_an_owner_come_first(g: Scratch) -> None:
+    """Their owners may have died, and what waits must not hide them; the limit holds for each kind."""
+    held = [g, g.sibling()]
+    waiting = [g.sibling(3), g.sibling(4)]
+    for each in (*held, *waiting):
+        await each.accepted(each.episode("e1"))
+    for served, each in enumerate(held):
+        await each.leased(now_ms=NOW + 10 * served)
+    ready = [seen.group_id for seen in await g.store.ready_groups(NOW + 200, MANY)]
+    assert [each for each in ready if each in {group.id for group in (*held, *waiting)}] == [
+        *(each.id for each in held),
+        *sorted(each.id for each in waiting),
+    ]
+    found = await g.store.ready_groups(NOW + 200, 1)
+    assert sorted(work.owner_id is None for work in found) == [False, True]
+
+
 async def test_tokens_grow(g: Scratch) -> None:
     """Every claim makes the token one more, also after a release and for another owner."""
     await g.accepted(g.episode("e1"))

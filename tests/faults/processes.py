@@ -37,7 +37,7 @@ def _locked(file: Path) -> bool:
     db = apsw.Connection(str(file))
     try:
         db.execute("BEGIN IMMEDIATE; ROLLBACK")
-    except apsw.BusyError:
+    except (apsw.BusyError, apsw.ProtocolError):  # the latter where it stands amid the header of the WAL
         return True
     finally:
         db.close()

@@ -15,7 +15,7 @@ from tests.support.service import Service
 from tests.support.store_spec import StoreSpec
 
 AT_MS = 1_717_000_000_000
-GROUPS, EACH = 30, 2
+EACH = 2
 PEOPLE = ("Alice", "Bruno", "Carla", "Dmitri", "Elena")
 POISON = {3: "Babble", 11: "Refusal", 22: "Killer"}  # by the group whose first item it is
 ATTEMPTS = 2
@@ -70,13 +70,14 @@ async def states(client: Client, group: str) -> Sequence[int]:
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize("count", [30, pytest.param(500, marks=pytest.mark.soak)])
 async def test_poison_parks_alone(
-    store_spec: StoreSpec, group: str, tmp_path: Path, model: ModelProcess
+    store_spec: StoreSpec, group: str, tmp_path: Path, model: ModelProcess, count: int
 ) -> None:
-    groups = [f"{group}-{number}" for number in range(GROUPS)]
+    groups = [f"{group}-{number}" for number in range(count)]
     async with Service(store_spec.settings | model.settings | SETTINGS, tmp_path) as service:
         async with Client(service.address) as client:
-            by_turns = [(number, turn) for turn in range(EACH) for number in range(GROUPS)]
+            by_turns = [(number, turn) for turn in range(EACH) for number in range(count)]
             sent = [stream_request(groups[number], told(number, turn)) for number, turn in by_turns]
             assert len(await client.stream(*sent)) == len(sent)
         async with asyncio.timeout(DEADLINE_S):
@@ -88,4 +89,4 @@ async def test_poison_parks_alone(
         assert await service.terminate() == 0
     completed = [typ.ITEM_STATE_COMPLETED] * EACH
     parked = [typ.ITEM_STATE_PARKED, *completed[1:]]
-    assert found == [parked if number in POISON else completed for number in range(GROUPS)]
+    assert found == [parked if number in POISON else completed for number in range(count)]

@@ -163,7 +163,8 @@ class ModelQueue(ModelIntake):
         working = [g for g in self._groups.values() if g.paused_ms is None]
         ready = [g for g in working if any(i.due(now_ms) for i in g.items.values())]
         ready.sort(key=lambda g: (g.served_ms, g.group_id))
-        return [_work(group) for group in ready[:limit]]
+        owned = [_work(group) for group in ready if group.owner_id is not None]
+        return owned[:limit] + [_work(group) for group in ready if group.owner_id is None][:limit]
 
     async def next_due_ms(self, after_ms: int) -> int | None:
         working = [g for g in self._groups.values() if g.paused_ms is None]

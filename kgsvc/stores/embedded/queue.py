@@ -94,8 +94,12 @@ def _relations(db: apsw.Connection, group_id: str, latest: int, limit: int) -> l
 
 def _ready_groups(db: apsw.Connection, now_ms: int, limit: int) -> list[GroupWork]:
     sql = """
-        SELECT group_id, token, owner_id, renewals, served_ms FROM open_groups WHERE due_ms <= ?
-        ORDER BY served_ms, group_id LIMIT ?
+        WITH ready AS (
+            SELECT *, row_number() OVER (PARTITION BY owner_id IS NULL ORDER BY served_ms, group_id) AS place
+            FROM open_groups WHERE due_ms <= ?
+        )
+        SELECT group_id, token, owner_id, renewals, served_ms FROM ready WHERE place <= ?
+        ORDER BY owner_id IS NULL, place
         """
     rows = all_rows(db, sql, (now_ms, limit))
     return [GroupWork(*row) for row in rows]

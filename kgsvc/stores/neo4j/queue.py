@@ -27,11 +27,11 @@ _READY: LiteralString = """
     WHERE NOT g:KgPaused
     WITH g, EXISTS {
         MATCH (i:KgPending) WHERE i.group_id = g.group_id AND i.next_ms <= $p.now_ms
-    } AS due
+    } AS due, [g.group_id, g.owner_token, g.owner_id, g.renewals, g.served_ms] AS row
     ORDER BY g.served_ms, g.group_id
     WITH
-        collect(CASE WHEN due THEN [g.group_id, g.owner_token, g.owner_id, g.renewals, g.served_ms] END)
-            [..$p.limit] AS ready,
+        collect(CASE WHEN due AND g.owner_id IS NOT NULL THEN row END)[..$p.limit]
+            + collect(CASE WHEN due AND g.owner_id IS NULL THEN row END)[..$p.limit] AS ready,
         collect(CASE WHEN NOT due THEN g.group_id END)[..1000] AS idle
     CALL (idle) {
         UNWIND idle AS group_id

@@ -101,7 +101,8 @@ async def _look(world: World, group_id: str) -> bool:
 
     async def call(side: Side) -> Comparable:
         ready = [w for w in await side.store.ready_groups(world.now_ms, _MANY) if w.group_id in world.groups]
-        assert [w.served_ms for w in ready] == sorted(w.served_ms for w in ready), "order of ready_groups"
+        order = [(w.owner_id is None, w.served_ms) for w in ready]
+        assert order == sorted(order), "order of ready_groups"
         found = [work for work in ready if work.group_id == group_id]
         side.sights += found[:1]
         return tuple(sorted((w.group_id, w.owner_id or "") for w in ready)), bool(found)

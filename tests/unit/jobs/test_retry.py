@@ -80,26 +80,42 @@ def offer(owner: str | None, renewals: int) -> Offer:
     return Offer("g", "g", owner, (3, renewals), None)
 
 
+def watch(clock: Hands) -> LapseWatch:
+    return LapseWatch(clock, 5, "own")
+
+
 def test_a_lease_lapses_only_after_standing_still_while_watched() -> None:
-    clock = Hands()
-    watch = LapseWatch(clock, lease_s=5)
-    held = offer("other", renewals=7)
-    assert not watch.may_claim(held)
+    watched = watch(clock := Hands())
+    held = [offer("other", renewals=7)]
+    assert watched.claimable(held) == []
     clock.at = 4.9
-    assert not watch.may_claim(held)
+    assert watched.claimable(held) == []
     clock.at = 5.0
-    assert watch.may_claim(held)
+    assert watched.claimable(held) == held
 
 
 def test_a_renewal_starts_the_watch_anew() -> None:
-    clock = Hands()
-    watch = LapseWatch(clock, lease_s=5)
-    watch.may_claim(offer("other", renewals=7))
+    watched = watch(clock := Hands())
+    watched.claimable([offer("other", renewals=7)])
     clock.at = 5.0
-    assert not watch.may_claim(offer("other", renewals=8))
+    assert watched.claimable([offer("other", renewals=8)]) == []
     clock.at = 9.0
-    assert not watch.may_claim(offer("other", renewals=8))
+    assert watched.claimable([offer("other", renewals=8)]) == []
 
 
-def test_a_free_group_may_be_claimed_at_once() -> None:
-    assert LapseWatch(Hands(), 5).may_claim(offer(None, renewals=0))
+def test_what_is_no_longer_offered_is_watched_anew() -> None:
+    """Or the process would remember every group that ever had an owner."""
+    watched = watch(clock := Hands())
+    held = [offer("other", renewals=7)]
+    watched.claimable(held)
+    watched.claimable([])
+    clock.at = 5.0
+    assert watched.claimable(held) == []
+    clock.at = 10.0
+    assert watched.claimable(held) == held
+
+
+@pytest.mark.parametrize("owner", [None, "own"])
+def test_a_group_that_is_free_or_its_own_may_be_claimed_at_once(owner: str | None) -> None:
+    found = [offer(owner, renewals=0)]
+    assert watch(Hands()).claimable(found) == found
