@@ -203,6 +203,8 @@ HAS functional s>o begin (replaced replaces succeeded succeeds over):
     (?P<s>my|our) (?:[a-z]+ )?(?P<role>ROLES)
 HAS functional s>o begin (changed): (?P<s>my|our) (?P<role>ROLES) (?P<verb>changed) from N\d+ to (?P<o>N\d+)
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) 's name AUX BE NOT (?P<o>N\d+)
+HAS functional s>o (called named):
+    (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) AUX BE (?:now )?(?:called|named) OBJECT
 HAS functional s>o state Person>Person (KIN): (?P<s>N\d+) 's MEMBER AUX BE NOT (?P<o>N\d+)
 HAS functional s>o state Person>Person (KIN): (?P<o>N\d+) AUX BE NOT (?P<s>N\d+) 's (?:MEMBER)BREAK
 HAS functional s>o state Person>Person (KIN): (?P<o>N\d+) AUX BE NOT (?:the |an? )MEMBER of (?P<s>N\d+)
@@ -222,7 +224,8 @@ MARRIED_TO functional s>o end Person>Person (divorced):
 ENGAGED_TO functional s>o begin Person>Person (engaged): (?P<o>N\d+) and (?P<s>I) AUX (?P<verb>got engaged)
 DRIVES functional s>o state Person>!Person/Location/Organization (=drive): START VERB(?:an? |my )[a-z]+ OBJECT
 RENAMED_TO event s>o begin (called renamed known):
-    SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as) (?P<o>N\d+)
+    (?!(?:my|our) [a-z' ]+called )SUBJECT AUX BE (?:now |officially )?(?:called|renamed|renamed to|known as)
+    (?P<o>N\d+)
 RENAMED_TO event s>o begin (renamed rename):
     (?:I|we|they|RENAMER) (?P<verb>renamed|rename) (?:the )?(?P<s>N\d+) (?:to|as) (?P<o>N\d+)
 LIKES state s>np (=like love enjoy): START VERB ANY
