@@ -1,11 +1,12 @@
 """Searches beside ingestion: two writers and two readers over fifty groups, by one process and by two.
 
     python -m bench.mixed [--neo4j "URI;PASSWORD"] [--rate 130] [--seconds 300] [--processes 1 2]
+        [--index-mib 512]
 
 The writers send so many items a second together, one item a call; the readers search without a pause, as they
 do before it begins ("idle"). Shown: latency of SearchFacts in the first and in the last third, milliseconds
-from an item's acknowledgement to its completion, how many items were left at the end, and what the processes
-hold resident.
+from an item's acknowledgement to its completion, how many items were left at the end, and the memory of all
+processes at the end of each tenth of the time (a page that several share is counted once).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -32,15 +34,24 @@ _READERS = 2
 _IDLE_S = 5.0
 _WATCHED = 10  # one of so many
 _EACH = 20  # items of a group before it begins
-_PAGE = 4096
-_MIB = 1024 * 1024
+_TENTHS = 10
+_PSS = re.compile(r"^Pss: +(\d+) kB", re.MULTILINE)
 Figures = dict[str, float]
 
 
-def resident_mib(pid: int) -> float:
-    """Of a process and its children (Linux)."""
-    pages = [int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in family(pid)]
-    return sum(pages) * _PAGE / _MIB
+def memory_mib(pid: int) -> float:
+    """Of a process and its children (Linux: proportional set size)."""
+    texts = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in family(pid)]
+    return sum(int(kib) for text in texts for kib in _PSS.findall(text)) / 1024
+
+
+async def remembered(pid: int, seconds: float) -> list[float]:
+    """MiB at the end of each tenth of the time."""
+    found: list[float] = []
+    for _ in range(_TENTHS):
+        await asyncio.sleep(seconds / _TENTHS)
+        found.append(memory_mib(pid))
+    return found
 
 
 async def searching(client: Client, ends_s: float) -> list[float]:
@@ -93,10 +104,11 @@ async def mixed(settings: dict[str, str], folder: Path, rate: float, seconds: fl
                 asyncio.create_task(writing(client, lines, rate / _WRITERS, ends_s))
                 for client in clients[:_WRITERS]
             ]
+            memory = asyncio.create_task(remembered(service.pid, seconds))
             loaded = await _together(clients[_WRITERS:], ends_s)
             left = sum([await unfinished(clients[0], _group(n)) for n in range(_GROUPS)])
-            memory = resident_mib(service.pid)
             visible = [each for write in writes for each in await write]
+            used_mib = await memory
         finally:
             for client in clients:
                 await client.__aexit__(None, None, None)
@@ -107,7 +119,7 @@ async def mixed(settings: dict[str, str], folder: Path, rate: float, seconds: fl
         **_named("last third", loaded[-third:]),
         **_named("completed", visible),
         "left": left,
-        "resident_mib": memory,
+        **{f"MiB after {tenth}/{_TENTHS}": mib for tenth, mib in enumerate(used_mib, 1)},
     }
 
 
@@ -134,6 +146,7 @@ async def measure(options: argparse.Namespace, folder: Path) -> None:
                 "server.processes": str(count),
                 "store.data_dir": str(folder / f"{store}-{count}"),
                 "logging.level": "warning",
+                "retrieval.index_bytes": str(options.index_mib * 1024 * 1024),
             }
             found[label] = await mixed(settings, folder, options.rate, options.seconds)
             say(f"{label}: " + ", ".join(f"{name} {value:.1f}" for name, value in found[label].items()))
@@ -147,6 +160,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=130, help="items a second, of both writers")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--index-mib", type=int, default=512, help="retrieval.index_bytes")
     parser.add_argument("--out", type=Path, help="also write the figures as JSON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
