@@ -66,7 +66,7 @@ class IndexCache:
         self._asked = 0  # searches so far
         self._serving = 0  # those under way that do without an index
         self._kept = kept
-        self._keeper = None if kept is None else Keeper(kept, self._caught_up, self._held.account)
+        self._keeper = None if kept is None else Keeper(kept, self._caught_up, self._held)
         self._rest = rest
 
     @property
@@ -285,7 +285,7 @@ class IndexCache:
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.search_timeout_s)
         if self._keeper is not None:
-            await self._keeper.close(self._held.latest_first())
+            await self._keeper.close()
         self._held.clear()
 
     def _finished(self, task: asyncio.Task[T]) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from kgsvc.search.index.array_files import ArrayFiles, Stored, Writing, file_sha
 from kgsvc.search.index.arrays import Frozen, Live
 from kgsvc.search.index.facts import PACKED_FIELDS, GroupIndex
 from kgsvc.search.index.group import GroupTexts, LazyPart, SearchedGroup, SharedGroup
+from kgsvc.search.index.held import HeldGroups
 from kgsvc.stores.search_protocol import ProofStore
 
 _FORMAT = 5  # of what indexes freeze to; a file of another one is not read
@@ -163,71 +164,89 @@ class KeptGroups:
 
 class Keeper:
     """Writes parts of groups to files behind the searches, one at a time: once a tenth of a part has changed,
-    and when the server stops, once more has than is read in a moment."""
+    and when the server stops, once more has than is read in a moment. A group that leaves memory before its
+    turn is not written: what waits holds no memory."""
 
     def __init__(
         self,
         kept: KeptGroups,
         caught_up: Callable[[SharedGroup, LazyPart], Awaitable[bool]],
-        account: Callable[[SharedGroup], None],
+        groups: HeldGroups,
     ) -> None:
         """`caught_up` brings a part up to what the store has now, under the group's lock; False: there is no
-        such group. `account` hears of each group whose memory changed."""
+        such group."""
         self._kept = kept
         self._caught_up = caught_up
-        self._account = account
-        self._turn = asyncio.Lock()
-        self._tasks: dict[tuple[SharedGroup, LazyPart], asyncio.Task[None]] = {}
+        self._groups = groups
+        self._due: dict[tuple[str, LazyPart], int] = {}  # with how many changed rows a part is written
+        self._task: asyncio.Task[None] | None = None
 
     def keep_if_due(self, shared: SharedGroup, part: LazyPart) -> None:
         """Begin to write a part if enough of it has changed."""
-        if shared.unkept[part] >= _due_rows(shared, part):
-            self._begin(shared, part)
+        if shared.unkept[part] >= (rows := _due_rows(shared, part)):
+            self._begin(shared, part, rows)
 
-    def _begin(self, shared: SharedGroup, part: LazyPart) -> None:
-        if (shared, part) not in self._tasks:
-            task = asyncio.create_task(self._keep(shared, part))
-            self._tasks[shared, part] = task
-            task.add_done_callback(lambda done: self._ended(shared, part, done))
+    def _begin(self, shared: SharedGroup, part: LazyPart, rows: int) -> None:
+        self._due.setdefault((shared.group.group_id, part), rows)
+        if self._task is None:
+            self._start()
 
-    def _ended(self, shared: SharedGroup, part: LazyPart, task: asyncio.Task[None]) -> None:
-        del self._tasks[shared, part]
-        if not task.cancelled() and (error := task.exception()) is not None:
+    def _start(self) -> None:
+        self._task = asyncio.create_task(self._work())
+        self._task.add_done_callback(self._ended)
+
+    async def _work(self) -> None:
+        while self._due:
+            group_id, part = due = next(iter(self._due))
+            try:
+                shared = self._groups.get(group_id)
+                if shared is not None and shared.unkept[part] >= self._due[due]:
+                    await self._keep(shared, part)
+            finally:
+                del self._due[due]
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
             _log.critical("a search index could not be written to a file", exc_info=error)
+        if self._due:
+            self._start()
 
     async def settled(self) -> None:
         """Wait until nothing is being written."""
-        while self._tasks:
-            await asyncio.wait(self._tasks.values())
+        while self._task is not None:
+            await asyncio.wait([self._task])
 
-    async def close(self, groups: Iterable[SharedGroup]) -> None:
-        """Write what changed of these, as far as the time goes; but for what the next first search reads from
-        the store in a moment."""
+    async def close(self) -> None:
+        """Write what changed of the groups in memory, as far as the time goes; but for what the next first
+        search reads from the store in a moment."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING_S):
                 await self.settled()
-                for shared in groups:
+                for shared in list(self._groups.latest_first()):
                     for part in sorted(shared.complete):
-                        if shared.unkept[part] >= min(_PAGE_ROWS, _due_rows(shared, part)):
-                            self._begin(shared, part)
+                        rows = min(_PAGE_ROWS, _due_rows(shared, part))
+                        if shared.unkept[part] >= rows:
+                            self._begin(shared, part, rows)
                             await self.settled()
-        for task in self._tasks.values():
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
     async def _keep(self, shared: SharedGroup, part: LazyPart) -> None:
         try:
-            async with self._turn:
-                shared.unkept[part] = 0  # if it fails now, it is tried again after as many changes
-                held = shared.group.part(part)
-                frozen = await self._frozen(shared, part)
-                filed = None if frozen is None else await self._kept.write(*frozen, part, shared.lock)
-                if filed is None:
-                    return
-                async with shared.lock:
-                    if shared.group.part(part) is held and held.epoch == filed.epoch:
-                        shared.group.replace(filed)
-                self._account(shared)
+            shared.unkept[part] = 0  # if it fails now, it is tried again after as many changes
+            held = shared.group.part(part)
+            frozen = await self._frozen(shared, part)
+            filed = None if frozen is None else await self._kept.write(*frozen, part, shared.lock)
+            if filed is None:
+                return
+            async with shared.lock:
+                if shared.group.part(part) is held and held.epoch == filed.epoch:
+                    shared.group.replace(filed)
+            self._groups.account(shared)
         except ServiceError as error:
             _log.warning("a search index was not kept in a file: %s", error)
 

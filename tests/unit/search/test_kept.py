@@ -1,8 +1,10 @@
 """Groups in files: what is read from them answers as what is read from the store, or is not read at all."""
 
 import asyncio
+import gc
 import pickle
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +18,8 @@ from kgsvc.search.engine import Engine, EngineStore
 from kgsvc.search.index import kept as kept_module
 from kgsvc.search.index.array_files import ArrayFiles, Writing
 from kgsvc.search.index.arrays import unpickled
-from kgsvc.search.index.group import LazyPart
+from kgsvc.search.index.group import LazyPart, SharedGroup
+from kgsvc.search.index.held import ENTRY_BYTES
 from kgsvc.search.plans import RECIPES, Recipe
 from kgsvc.search.results import GraphQuery
 from kgsvc.stores.search_protocol import Changes
@@ -47,8 +50,14 @@ async def count(files: ArrayFiles) -> int:
     return len(await asyncio.to_thread(files.files))
 
 
-def searching(store: ModelStore, files: ArrayFiles | None = None, embedder: Embedder | None = None) -> Engine:
-    made = Engine(cast(EngineStore, store), embedder or Embedder(), SETTINGS, Stopped(), None, files)
+def searching(
+    store: ModelStore,
+    files: ArrayFiles | None = None,
+    embedder: Embedder | None = None,
+    room: int = SETTINGS.index_bytes,
+) -> Engine:
+    settings = replace(SETTINGS, index_bytes=room)
+    made = Engine(cast(EngineStore, store), embedder or Embedder(), settings, Stopped(), None, files)
     ENGINES.append(made)
     return made
 
@@ -149,6 +158,32 @@ async def test_an_erasure_takes_the_files_along(files: ArrayFiles) -> None:
     engine = searching(store, files)
     await engine.erase(["g"])
     assert await count(files) == 0
+
+
+async def test_what_waits_for_its_turn_holds_no_group_that_has_left_memory(
+    files: ArrayFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Room for one group, and a file that takes longer than groups take to come and go."""
+    world, written = World(1), asyncio.Event()
+    groups = [f"g{number}" for number in range(10)]
+    for group in groups * 3:
+        world.uuids.setdefault(group, set())
+        await world._write(group)
+    original = kept_module.KeptGroups.frozen
+
+    async def frozen(kept: kept_module.KeptGroups, held: kept_module.Held) -> Any:
+        await written.wait()
+        return await original(kept, held)
+
+    monkeypatch.setattr(kept_module.KeptGroups, "frozen", frozen)
+    engine = searching(world.store, files, room=ENTRY_BYTES)
+    for group in groups * 2:
+        await engine.indexes.begin(group, (LazyPart.FACTS,))
+    alive = [each for each in gc.get_objects() if type(each) is SharedGroup]
+    assert 0 < len(alive) <= 2  # the one in memory, the one being written
+    written.set()
+    await engine.indexes.settled()
+    assert await engine.facts(["g3"], "tea", 10) == await searching(world.store).facts(["g3"], "tea", 10)
 
 
 @pytest.mark.parametrize("moment", ["before the file begins", "while it grows"])
