@@ -209,8 +209,8 @@ async def _start_worker(
 ) -> None:
     store, clock, embedder, rng, modes = core.store, core.clock, core.embedder, core.rng, core.modes
     queue = replace(settings.queue, attempts_per_step=core.limits.attempts_per_step)
-    if not models.ingests_by_server:  # with a model, a batch is what one call of it decides about, and costs
-        queue = replace(queue, micro_batch=64, drain_s=min(queue.drain_s, queue.lease_s))
+    if not models.ingests_by_server:  # with a model, a batch is what one call of it decides about
+        queue = replace(queue, micro_batch=64)
     tracer, owner_id = core.metrics.tracer, f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     ontologies = Ontologies(store, ontology_yaml.read, ontology)
     rewriter = None
