@@ -204,7 +204,7 @@ HAS functional s>o begin (replaced replaces succeeded succeeds over):
 HAS functional s>o begin (changed): (?P<s>my|our) (?P<role>ROLES) (?P<verb>changed) from N\d+ to (?P<o>N\d+)
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) 's name AUX BE NOT (?P<o>N\d+)
 HAS functional s>o (called named):
-    (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) AUX BE (?:now )?(?:called|named) OBJECT
+    (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) (?:AUX BE (?:now )?called|(?:is|are) named) OBJECT
 HAS functional s>o state Person>Person (KIN): (?P<s>N\d+) 's MEMBER AUX BE NOT (?P<o>N\d+)
 HAS functional s>o state Person>Person (KIN): (?P<o>N\d+) AUX BE NOT (?P<s>N\d+) 's (?:MEMBER)BREAK
 HAS functional s>o state Person>Person (KIN): (?P<o>N\d+) AUX BE NOT (?:the |an? )MEMBER of (?P<s>N\d+)
