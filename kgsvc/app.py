@@ -210,7 +210,7 @@ async def _start_worker(
     store, clock, embedder, rng, modes = core.store, core.clock, core.embedder, core.rng, core.modes
     queue = replace(settings.queue, attempts_per_step=core.limits.attempts_per_step)
     if not models.ingests_by_server:  # with a model, a batch is what one call of it decides about
-        queue = replace(queue, micro_batch=64)
+        queue = replace(queue, micro_batch=64, items_at_once=256)
     tracer, owner_id = core.metrics.tracer, f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
     ontologies = Ontologies(store, ontology_yaml.read, ontology)
     rewriter = None
@@ -223,7 +223,7 @@ async def _start_worker(
     retry, changes = RetryPolicy(queue, rng), core.activity.changes
     jobs = GroupJobs(store, steps, Outcomes(core.metrics), retry, queue, clock, changes=changes)
     # On Neo4j a transaction is a round trip; on the embedded store it costs less than waiting for others.
-    together = queue.groups_at_once // 2 if settings.store.kind == "neo4j" else 1
+    together = 0.5 if settings.store.kind == "neo4j" else 0.0
     groups = group_work(jobs, modes.may_begin(models.ingests_by_server), together)
     dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
     background(stack, dispatcher.run(), "dispatcher")

@@ -15,6 +15,7 @@ from kgsvc.jobs.dispatcher import (
     QueueSettings,
     RetryPolicy,
     always,
+    one,
     step_error,
     without_text,
 )
@@ -58,7 +59,7 @@ def build_work(
     return LeasedWork(
         name="builds of communities",
         key="build_id",
-        at_once=1,
+        at_once=one,
         limit=64,
         idle_s=2.0,
         contended_s=2.0,

@@ -32,6 +32,11 @@ def always() -> bool:
     return True
 
 
+def one() -> int:
+    """Of work that is done one by one."""
+    return 1
+
+
 async def _not_known(_after_ms: int) -> None:
     return
 
@@ -44,7 +49,8 @@ class QueueSettings:
     batch_beside_others: Annotated[int, Fixed] = 32  # the same where other groups are worked on
     batches_ahead: Annotated[int, Fixed] = 3  # micro-batches of one group prepared at the same time
     batch_bytes: Annotated[int, Fixed] = 4 * 1024 * 1024  # of bodies in a micro-batch
-    groups_at_once: int = 128  # groups that one process works on at the same time
+    groups_at_once: int = 128  # groups that one process works on at the same time, at most
+    items_at_once: Annotated[int, Fixed] = 4_096  # of these groups together, about: fewer if each has many
     batches_a_turn: int = 1  # then a group makes room if others wait for a place
     attempts_per_step: Annotated[int, Fixed] = 5  # N; the limit of that name
     backoff_base_ms: int = 500
@@ -71,7 +77,7 @@ class LeasedWork(Generic[L]):
 
     name: str  # for the log
     key: str  # what the keys of its offers are, for the log
-    at_once: int  # leases that one process holds
+    at_once: Callable[[], int]  # leases that one process may hold now
     limit: int  # offers that are read at a time
     idle_s: float  # the longest pause between two looks at the offers
     contended_s: float  # the longest pause while something is offered that cannot be claimed yet
@@ -89,8 +95,8 @@ class LeasedWork(Generic[L]):
     waits: Callable[[], bool] = always  # there may be some; else nobody looks
     next_due_ms: Callable[[int], Awaitable[int | None]] = _not_known  # when more is due after this, if known
     woken_by_items: bool = False  # items that change state may bring more of it
-    # So many places are free before more is claimed, while more waits than there are places.
-    together: int = 1
+    # Such a share of the places is free before more is claimed, while more waits than there are places.
+    together: float = 0.0
 
 
 class RetryPolicy:
@@ -244,8 +250,9 @@ class Dispatcher(Generic[L]):
             offers = await kind.offers(self._clock.now_ms(), kind.limit)
             took_s = self._clock.monotonic() - began
             waiting = [offer for offer in offers if offer.key not in self._held]
-            claimed = await self._claim(waiting)
-            self._others_wait = len(waiting) > claimed and len(self._held) >= kind.at_once
+            able = self._lapses.claimable(waiting)
+            claimed = await self._claim(able)
+            self._others_wait = len(able) > claimed and len(self._held) >= kind.at_once()
             if claimed < len(waiting):
                 return max(self._settings.poll_s, min(kind.contended_s, self._settings.lease_s / 4))
             # What is due now is being worked on here; its end will poke.
@@ -263,12 +270,16 @@ class Dispatcher(Generic[L]):
 
     async def _room(self) -> None:
         """While more waits than there are places for, let some become free."""
+        kind = self._kind
         try:
-            async with asyncio.timeout(self._kind.contended_s):
-                while self._others_wait and self._kind.at_once - len(self._held) < self._kind.together:
-                    await self._freed.wait(self._freed.version, self._kind.contended_s)
+            async with asyncio.timeout(kind.contended_s):
+                while self._others_wait and self._places() < max(1, kind.together * kind.at_once()):
+                    await self._freed.wait(self._freed.version, kind.contended_s)
         except TimeoutError:
             pass
+
+    def _places(self) -> int:
+        return self._kind.at_once() - len(self._held)
 
     async def _until_due(self) -> float:
         due_ms = await self._kind.next_due_ms(self._clock.now_ms())
@@ -278,8 +289,7 @@ class Dispatcher(Generic[L]):
         return min(self._kind.idle_s, max(wait_s, self._settings.poll_s))
 
     async def _claim(self, offers: Sequence[Offer]) -> int:
-        free = self._kind.at_once - len(self._held)
-        able = self._lapses.claimable(offers)[: max(0, free)]
+        able = offers[: max(0, self._places())]
         if self._draining or not able:
             return 0
         works = [offer.work for offer in able]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kgsvc.domain.errors import LeaseLost, ModelOff, ModelUnavailable, ServiceError, StepError
 from kgsvc.domain.model.fills import FillLease, FillWork
-from kgsvc.jobs.dispatcher import LeasedWork, Offer, RetryPolicy, always, step_error, without_text
+from kgsvc.jobs.dispatcher import LeasedWork, Offer, RetryPolicy, always, one, step_error, without_text
 from kgsvc.runtime import Clock
 from kgsvc.stores.fill_protocol import FillStore
 
@@ -65,7 +65,7 @@ def fill_work(
     return LeasedWork(
         name="vectors to be filled in",
         key="group_id",
-        at_once=1,
+        at_once=one,
         limit=64,
         idle_s=10.0,
         contended_s=2.0,

@@ -102,6 +102,11 @@ class GroupJobs(Generic[P]):
         """How many items a batch may have now. `joining`: groups that are about to be worked on."""
         return self.starts.items(self.settings.micro_batch, self.settings.batch_beside_others, joining)
 
+    def places(self) -> int:
+        """How many groups may be worked on now."""
+        settings = self.settings
+        return self.starts.places(settings.groups_at_once, settings.items_at_once, settings.micro_batch)
+
 
 log = logging.getLogger(__name__)
 
@@ -300,10 +305,11 @@ def _full(claimed: Claimed, limit: int) -> Claimed:
 
 
 def group_work(
-    jobs: GroupJobs[P], may_begin: Callable[[], bool] = always, together: int = 1
+    jobs: GroupJobs[P], may_begin: Callable[[], bool] = always, together: float = 0.0
 ) -> LeasedWork[Claimed]:
-    """Groups with due items, the least recently served first. Those that are claimed together, `together` at
-    least where so many wait, share transactions: fewer in all, but each group waits for the others."""
+    """Groups with due items, the least recently served first. Those that are claimed together, at least the
+    share `together` of the places where so many wait, share transactions: fewer in all, but each group waits
+    for the others."""
     store, settings = jobs.store, jobs.settings
 
     async def offers(now_ms: int, limit: int) -> list[Offer]:
@@ -316,6 +322,7 @@ def group_work(
         limit = 0 if jobs.starts.exclusive else jobs.batch(joining=len(works))
         try:
             begun = await store.begin(works, owner_id, now_ms, limit, settings.batch_bytes)
+            jobs.starts.claimed([len(claimed.items) for claimed in begun if claimed and claimed.items])
             return [None if claimed is None else _full(claimed, limit) for claimed in begun]
         except ServiceError:
             raise
@@ -336,7 +343,7 @@ def group_work(
     return LeasedWork(
         name="groups",
         key="group_id",
-        at_once=settings.groups_at_once,
+        at_once=jobs.places,
         limit=4 * settings.groups_at_once,
         idle_s=5.0,
         contended_s=0.25,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 _BYTES_AHEAD = 64 * 1024 * 1024  # of bodies in one process; beyond, no group has more than one batch begun
+_SLOWNESS = 8  # groups claimed at once count as much as all before
 
 
 class BatchStarts:
     """Shared by the runners of a process. Used on one event loop; only `begin` and `alone` wait."""
 
     def __init__(self) -> None:
+        self._each: float | None = None  # items that a group brings when it is claimed, on average
         self._groups = 0  # that are worked on
         self._running = 0
         self._bytes = 0  # of bodies in the batches that have begun
@@ -37,6 +39,19 @@ class BatchStarts:
         """How many a batch may have: fewer where other groups are worked on, which wait for it. `joining`:
         groups that are about to be."""
         return most if self._groups + joining <= 1 else min(most, beside_others)
+
+    def claimed(self, items: Sequence[int]) -> None:
+        """So many items came with groups that were claimed at once."""
+        if items:
+            mean, weight = sum(items) / len(items), len(items) / (len(items) + _SLOWNESS)
+            before = mean if self._each is None else self._each
+            self._each = before + weight * (mean - before)
+
+    def places(self, groups: int, items: int, first: int) -> int:
+        """How many groups may be worked on, `groups` at most, so that about `items` are under way. `first`:
+        what one brings, before any was claimed."""
+        each = first if self._each is None else self._each
+        return max(1, min(groups, int(items / max(1.0, each))))
 
     @property
     def exclusive(self) -> bool:

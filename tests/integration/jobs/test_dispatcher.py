@@ -77,6 +77,26 @@ async def test_many_groups_take_turns(store: EmbeddedStore, handler: ScriptedHan
     assert max(first.values()) < 25, f"of 50 batches each group has one early: {first}"
 
 
+async def test_groups_with_many_items_are_left_to_other_processes(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    groups = [f"g{number}" for number in range(9)]
+    for group in groups:
+        await accept(store, group, [f"{group}-{number}" for number in range(8)])
+    held: list[int] = []
+
+    async def count(_lease: Lease) -> None:
+        works = await store.ready_groups(CLOCK.now_ms(), 100)
+        held.append(len([work for work in works if work.owner_id is not None]))
+
+    handler.before_commit = count
+    settings = replace(LONG_LEASE, micro_batch=4, batch_beside_others=4, items_at_once=8)
+    async with running(dispatcher(store, handler, settings=settings)):
+        for group in groups:
+            await until(lambda group=group: all_done(store, group))  # type: ignore[misc]
+    assert max(held) == 2, "two groups bring eight items"
+
+
 async def test_a_group_is_worked_on_by_one_process(store: EmbeddedStore, tmp_path: Path) -> None:
     await accept(store, "g", [f"e{number:03}" for number in range(80)])
     other = await open_store(tmp_path / "data")

@@ -24,14 +24,16 @@ class Quiet:
 class Works:
     """Works that end when they are told to, in four places."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, others: int = 0) -> None:
+        self.others = [Offer(f"o{n}", f"o{n}", "another process", (1, 0), f"o{n}") for n in range(others)]
+        self.made_room: list[str] = []
         self.waiting = [f"w{number:02}" for number in range(count)]
         self.ends = {key: asyncio.Event() for key in self.waiting}
         self.claims: list[list[str]] = []
         self.claimed = asyncio.Event()
 
     async def offers(self, _now_ms: int, limit: int) -> list[Offer]:
-        return [Offer(key, key, None, (0, 0), key) for key in self.waiting[:limit]]
+        return [*self.others, *(Offer(key, key, None, (0, 0), key) for key in self.waiting[:limit])]
 
     async def claim(self, works: Sequence[str], _owner: str, _now_ms: int) -> list[str]:
         self.waiting = [key for key in self.waiting if key not in works]
@@ -39,8 +41,10 @@ class Works:
         self.claimed.set()
         return list(works)
 
-    async def serve(self, key: str, _make_room: Callable[[], bool]) -> bool:
+    async def serve(self, key: str, make_room: Callable[[], bool]) -> bool:
         await self.ends[key].wait()
+        if [make_room() for _ in range(SETTINGS.batches_a_turn + 1)][-1]:
+            self.made_room.append(key)
         return True
 
     def kind(self) -> LeasedWork[str]:
@@ -51,8 +55,8 @@ class Works:
             return None
 
         return LeasedWork(
-            "works", "key", 4, 16, WAIT_S, WAIT_S, 0.0, self.offers, self.claim, renew, release,
-            self.serve, together=2,
+            "works", "key", lambda: 4, 16, WAIT_S, WAIT_S, 0.0, self.offers, self.claim, renew, release,
+            self.serve, together=0.5,
         )  # fmt: skip
 
     async def more_claims(self, count: int) -> list[list[str]]:
@@ -97,3 +101,16 @@ async def test_what_comes_while_places_are_free_does_not_wait() -> None:
     watch.poke()
     assert await works.more_claims(2) == [["w00", "w01", "w02"], ["w99"]]
     running.cancel()
+
+
+async def test_nobody_makes_room_for_what_other_processes_hold() -> None:
+    for count, rooms in ((4, []), (5, ["w00"])):
+        works = Works(count, others=3)
+        watch = ActivityWatch(cast(IntakeStore, Quiet()), WAIT_S, random.Random(1))
+        running = asyncio.create_task(Dispatcher(works.kind(), watch, SETTINGS, SystemClock(), "me").run())
+        await works.more_claims(1)
+        await settled()
+        works.ends["w00"].set()
+        await settled()
+        assert works.made_room == rooms
+        running.cancel()

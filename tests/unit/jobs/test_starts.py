@@ -15,6 +15,19 @@ async def test_turns_come_one_after_the_other() -> None:
     assert await asyncio.wait_for(second, 5)
 
 
+def test_fewer_groups_are_worked_on_where_each_brings_more_items() -> None:
+    starts = BatchStarts()
+    assert starts.places(groups=128, items=256, first=64) == 4
+    for _ in range(10):
+        starts.claimed([1] * 100)
+    assert starts.places(groups=128, items=256, first=64) == 128
+    for _ in range(10):
+        starts.claimed([32] * 8)
+    assert starts.places(groups=128, items=256, first=64) == 8
+    starts.claimed([])
+    assert starts.places(groups=128, items=16, first=64) == 1, "one group is always worked on"
+
+
 async def test_who_runs_alone_waits_for_the_others_and_holds_up_new_ones() -> None:
     starts = BatchStarts()
     await starts.begin(may_wait=True)
