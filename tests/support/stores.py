@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from kgsvc.stores.embedded import EmbeddedStore
 from kgsvc.stores.protocol import Store
+from tests.support.embedded_counts import check_counts
 from tests.support.model_store import ModelStore
 from tests.support.neo4j_fixture import NEO4J_LABELS, Servers
 
@@ -27,10 +28,13 @@ async def any_store(
     by indirect parametrisation, is one of EVERY.
     """
     async with AsyncExitStack() as stack:
-        opened = await _open(request, tmp_path_factory.mktemp("store"))
+        directory = tmp_path_factory.mktemp("store")
+        opened = await _open(request, directory)
         stack.push_async_callback(opened.close)
         await opened.migrate()
         yield opened
+    if request.param == "embedded":
+        check_counts(directory)
 
 
 async def _open(request: pytest.FixtureRequest, directory: Path) -> Store:

@@ -10,6 +10,7 @@ from kgsvc.domain.model.delta import Erased
 from kgsvc.domain.model.erasures import GROUP_COUNTS
 from kgsvc.domain.text import NORMALISER_VERSION, TOKENISER_VERSION
 from kgsvc.stores.admission import GROUP_DELETED, check_schema
+from kgsvc.stores.embedded.counts import count_items, note_activity, release
 from kgsvc.stores.embedded.erasures import (
     EmbeddedErasures,
     free_pages,
@@ -55,9 +56,12 @@ _BY_ID = (
     _of_ids("mentions", "episode_id"),
     _of_ids("episode_edges"),
     _of_ids("stages"),
+    _of_ids("found_episodes"),
+    _of_ids("passage_vectors"),
     _of_ids("episodes", batch=100),
     _of_ids("next_vectors"),
     _of_ids("fact_vectors"),
+    _of_ids("fact_words"),
     _of_ids("facts"),
     _of_ids("entity_vectors"),
     _of_ids("entities"),
@@ -123,7 +127,7 @@ def bury(db: apsw.Connection, group_id: str, now_ms: int, erasure_id: str = "") 
         WHERE group_id = ?
         """
     db.execute(sql, (gid, gid << ID_BITS, now_ms, group_id))
-    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+    note_activity(db)
 
 
 def purge_some(db: apsw.Connection) -> bool:
@@ -155,6 +159,11 @@ def _end_items(db: apsw.Connection, gid: int, deleted_ms: int, upto: int) -> boo
     if not ids:
         return False
     span = (min(ids), max(ids))
+    release(db, ids)
+    of_these = "FROM items WHERE id BETWEEN ? AND ? AND"
+    unfinished = one_value(db, f"SELECT count(*) {of_these} next_ms IS NOT NULL", span)
+    parked = one_value(db, f"SELECT count(*) {of_these} state = 'parked'", span)
+    count_items(db, -unfinished, -parked)
     sql = """
         UPDATE items SET state = 'parked', next_ms = NULL, reason = ?3, updated_ms = ?4, started = 0,
             suspect = 0, content_hash = '', step = NULL, previous = '[]', warnings = '[]'

@@ -17,7 +17,6 @@ from kgsvc.stores.admission import check_delta, check_guard, is_repetition
 from kgsvc.stores.embedded.erasures import note_erased
 from kgsvc.stores.embedded.indexes import (
     candidates,
-    drop_descriptions,
     rename_words,
     touch_texts,
     write_name_tokens,
@@ -25,6 +24,7 @@ from kgsvc.stores.embedded.indexes import (
 )
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
 from kgsvc.stores.embedded.queue import release_group, write_spent, write_transitions
+from kgsvc.stores.embedded.removal import drop_descriptions, entities_go, episodes_go, facts_go
 from kgsvc.stores.embedded.rows import (
     Ids,
     Row,
@@ -61,9 +61,7 @@ def remove_facts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> 
     if not delta.remove_facts:
         return
     ids = ids_of(db, "facts", gid, (tombstone.uuid for tombstone in delta.remove_facts))
-    gone = [(row_id,) for row_id in ids.values()]
-    db.executemany("DELETE FROM facts WHERE id = ?", gone)
-    db.executemany("DELETE FROM fact_vectors WHERE id = ?", gone)
+    facts_go(db, ids.values())
     rows = [(gid, t.uuid, t.slot, t.fact, t.deleted_ms, rev) for t in delta.remove_facts]
     db.executemany(_TOMBSTONE, rows)
 
@@ -74,29 +72,25 @@ def reserve_facts(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
     db.executemany(_RESERVED, reserved)
 
 
-def remove_episodes(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
-    """Episodes with their items, links and stored stages."""
-    if not delta.remove_episodes:
-        return
-    gone = [(row_id,) for row_id in ids_of(db, "episodes", gid, delta.remove_episodes).values()]
-    db.executemany("DELETE FROM mentions WHERE episode_id = ?", gone)
-    db.executemany("DELETE FROM episode_edges WHERE id = ?", gone)
-    db.executemany("DELETE FROM stages WHERE id = ?", gone)
-    db.executemany("DELETE FROM items WHERE id = ?", gone)
-    db.executemany("DELETE FROM episodes WHERE id = ?", gone)
+def _remove_episodes(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    if delta.remove_episodes:
+        episodes_go(db, ids_of(db, "episodes", gid, delta.remove_episodes).values())
 
 
-def remove_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
-    """Entities with their names, mentions and vectors; their facts are gone or moved already."""
+def _remove_entities(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    """Entities and what they were found by; their facts are gone or moved already."""
     if not delta.remove_entities:
         return
-    gone = [(row_id,) for row_id in ids_of(db, "entities", gid, delta.remove_entities).values()]
     tokens = [(gid, uuid) for uuid in delta.remove_entities]
     db.executemany("DELETE FROM name_tokens WHERE gid = ? AND uuid = ?", tokens)
-    db.executemany("DELETE FROM names WHERE entity_id = ?", gone)
-    db.executemany("DELETE FROM mentions WHERE entity_id = ?", gone)
-    db.executemany("DELETE FROM entity_vectors WHERE id = ?", gone)
-    db.executemany("DELETE FROM entities WHERE id = ?", gone)
+    entities_go(db, ids_of(db, "entities", gid, delta.remove_entities).values())
+
+
+def _drop_descriptions(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
+    """Of entities and facts whose text was dropped."""
+    if delta.unsaid:
+        entities, facts = (ids_of(db, table, gid, delta.unsaid) for table in ("entities", "facts"))
+        drop_descriptions(db, entities.values(), facts.values())
 
 
 def remove_names(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
@@ -187,11 +181,11 @@ def write_delta(
     write_vectors(db, gid, rev, delta, facts, entities)
     _write_links(db, gid, delta, entities)
     write_merges(db, gid, delta)
-    drop_descriptions(db, gid, delta)
-    remove_entities(db, gid, delta)
+    _drop_descriptions(db, gid, delta)
+    _remove_entities(db, gid, delta)
     write_transitions(db, gid, delta.transitions, token)
     write_spent(db, gid, delta.spent)
-    remove_episodes(db, gid, delta)
+    _remove_episodes(db, gid, delta)
 
 
 def _record_claim(db: apsw.Connection, gid: int, claim: Claim) -> bool:

@@ -17,6 +17,7 @@ from kgsvc.domain.model.communities import (
 )
 from kgsvc.domain.model.delta import Claim
 from kgsvc.stores.admission import is_repetition
+from kgsvc.stores.embedded.counts import note_activity
 from kgsvc.stores.embedded.intake import claimed, keep_answers, known_answer
 from kgsvc.stores.embedded.rows import all_rows, first_row, first_value, group_of, json_list, make_group
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
@@ -67,7 +68,7 @@ def _request_build(db: apsw.Connection, request: BuildRequest, claim: Claim | No
             VALUES (?1, ?2, 'pending', ?3, ?3, ?3)
             """
         db.execute(sql, (gid, build_id, request.now_ms))
-        db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+        note_activity(db)
     if claim is not None:
         keep_answers(db, [claimed(gid, claim, ((0, build_id),))], claim.now_ms)
     return _known(db, request.group_id, build_id)
@@ -143,7 +144,7 @@ def _release_build(
         WHERE gid = ?4 AND build_id = ?5
         """
     db.execute(sql, (now_ms, reason, next_ms, gid, lease.build_id))
-    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+    note_activity(db)
 
 
 def _behind(db: apsw.Connection, limit: int) -> list[Behind]:

@@ -18,6 +18,7 @@ from kgsvc.domain.model.communities import (
     Link,
 )
 from kgsvc.stores.embedded.builds import EmbeddedBuilds, held
+from kgsvc.stores.embedded.removal import communities_go
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -59,12 +60,8 @@ def _clear_some(db: apsw.Connection, lease: BuildLease) -> bool:
 
 def _remove(db: apsw.Connection, row_ids: Sequence[int]) -> bool:
     """False when there is nothing to remove."""
-    ids = [(row_id,) for row_id in row_ids]
-    db.executemany("DELETE FROM community_members WHERE community_id = ?", ids)
-    db.executemany("DELETE FROM community_facts WHERE community_id = ?", ids)
-    db.executemany("DELETE FROM community_vectors WHERE id = ?", ids)
-    db.executemany("DELETE FROM communities WHERE id = ?", ids)
-    return bool(ids)
+    communities_go(db, row_ids)
+    return bool(row_ids)
 
 
 def _put_drafts(db: apsw.Connection, lease: BuildLease, drafts: Sequence[Draft]) -> None:

@@ -9,7 +9,7 @@ import apsw
 
 from kgsvc.domain.errors import Conflict
 from kgsvc.domain.model.delta import GroupHead
-from kgsvc.domain.model.items import CRASH, Step
+from kgsvc.domain.model.items import CRASH, ItemState, Step
 from kgsvc.domain.model.moving import (
     ImportEnd,
     ImportPage,
@@ -20,9 +20,9 @@ from kgsvc.domain.model.moving import (
 )
 from kgsvc.stores.embedded.admin import EmbeddedAdmin, drop_import, has_content
 from kgsvc.stores.embedded.apply import known_entities, write_delta
+from kgsvc.stores.embedded.counts import count_items, note_activity, write_charges
 from kgsvc.stores.embedded.fills import begin_fill
 from kgsvc.stores.embedded.moving import moving
-from kgsvc.stores.embedded.receipts import write_charges
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -132,6 +132,8 @@ def _write_episodes(db: apsw.Connection, gid: int, page: ImportPage, rows: list[
     db.executemany(_EPISODE, [episode_row(ids[row.key], gid, row.episode) for row in rows])
     items = [_item_row(ids[row.key], gid, rids[row.item.receipt_id], row) for row in rows]
     db.executemany(_ITEM, items)
+    parked = [row for row in rows if row.item.state is ItemState.PARKED]
+    count_items(db, len([row for row in rows if is_due(row)]), len(parked))
     held = [
         (ids[row.key], subject, "bytes", 0, len(row.episode.body.encode()))
         for row in rows
@@ -226,7 +228,7 @@ def _end(db: apsw.Connection, end: ImportEnd) -> GroupHead | None:
     if end.ontology is not None:
         db.execute(upsert("ontologies", "gid", "yaml"), (found.gid, end.ontology))
     db.execute("DELETE FROM imports WHERE group_id = ?", (end.group_id,))
-    db.execute("UPDATE totals SET activity = activity + 1 WHERE id = 1")
+    note_activity(db)
     begin_fill(db, end.group_id, end.now_ms)
     return GroupHead(end.group_id, found.rev, epoch, last_ms, space)
 

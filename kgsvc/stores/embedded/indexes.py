@@ -114,29 +114,6 @@ def touch_texts(db: apsw.Connection, gid: int, rev: int, delta: GraphDelta) -> N
     db.executemany(_TOMBSTONE, gone)
 
 
-def drop_descriptions(db: apsw.Connection, gid: int, delta: GraphDelta) -> None:
-    """Communities lose descriptions that speak of entities and facts whose text was dropped. For removed
-    entities and facts triggers do the same (schema.py)."""
-    if not delta.unsaid:
-        return
-    dropped = (gid, json_list(delta.unsaid))
-    described = """
-        SELECT c.id FROM entities n JOIN community_members m ON m.entity_id = n.id
-        JOIN communities c ON c.id = m.community_id
-        WHERE n.gid = ? AND n.uuid IN (SELECT value FROM json_each(?))
-            AND n.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
-        """
-    hubs = [(row_id,) for row_id in column(db, described, dropped)]
-    db.executemany("DELETE FROM community_vectors WHERE id = ?", hubs)
-    db.executemany("UPDATE communities SET name = '', summary = '' WHERE id = ?", hubs)
-    sql = """
-        UPDATE communities SET summary = '' WHERE id IN (
-            SELECT x.community_id FROM facts f JOIN community_facts x ON x.fact_id = f.id
-            WHERE f.gid = ? AND f.uuid IN (SELECT value FROM json_each(?)))
-        """
-    db.execute(sql, dropped)
-
-
 def candidates(db: apsw.Connection, group_id: str, query: CandidateQuery) -> NameCandidates:
     """See CandidateStore."""
     group = group_of(db, group_id)

@@ -21,14 +21,9 @@ from kgsvc.stores.admission import (
     key_of,
     sum_of,
 )
+from kgsvc.stores.embedded.counts import count_items, held_rows, read_used, write_charges
 from kgsvc.stores.embedded.item_rows import read_items, status_of
-from kgsvc.stores.embedded.receipts import (
-    EmbeddedReceipts,
-    held_rows,
-    present_states,
-    read_used,
-    write_charges,
-)
+from kgsvc.stores.embedded.receipts import EmbeddedReceipts, present_states
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
@@ -175,6 +170,8 @@ def _insert(db: apsw.Connection, episodes: list[Row], items: list[Row], listed: 
         VALUES (?, ?, ?, ?, ?, 'accepted', ?, ?7, ?7, 0, ?, ?, ?, ?)
         """
     db.executemany(sql, items)
+    if items:
+        count_items(db, len(items), 0)
     db.executemany(
         "INSERT INTO receipt_items (rid, pos, item_id, uuid, duplicate) VALUES (?, ?, ?, ?, ?)", listed
     )

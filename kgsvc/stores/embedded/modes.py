@@ -5,10 +5,9 @@ from __future__ import annotations
 import apsw
 
 from kgsvc.domain.model.modes import ModeChange, ServiceModes
+from kgsvc.stores.embedded.counts import note_activity
 from kgsvc.stores.embedded.rows import all_rows, first_value, make_group, one_value
 from kgsvc.stores.embedded.writer import EmbeddedBase, reading, writing
-
-_NOTE_ACTIVITY = "UPDATE totals SET activity = activity + 1 WHERE id = 1"
 
 
 def read_modes(db: apsw.Connection) -> ServiceModes:
@@ -24,7 +23,7 @@ def _set_modes(db: apsw.Connection, change: ModeChange, now_ms: int) -> ServiceM
             db.execute("INSERT INTO modes VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, now_ms))
         elif on is not None:
             db.execute("DELETE FROM modes WHERE name = ?", (name,))
-    db.execute(_NOTE_ACTIVITY)
+    note_activity(db)
     return read_modes(db)
 
 
@@ -35,7 +34,7 @@ def _pause_group(db: apsw.Connection, group_id: str, paused: bool, now_ms: int) 
         db.execute(sql, (group_id, now_ms))
     else:
         db.execute("DELETE FROM paused_groups WHERE group_id = ?", (group_id,))
-    db.execute(_NOTE_ACTIVITY)
+    note_activity(db)
     return read_modes(db)
 
 

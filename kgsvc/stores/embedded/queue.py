@@ -17,6 +17,7 @@ from kgsvc.domain.model.items import (
     QueuedItem,
     Transition,
 )
+from kgsvc.stores.embedded.counts import count_items, settle_tokens
 from kgsvc.stores.embedded.modes import paused_since
 from kgsvc.stores.embedded.rows import (
     GroupRow,
@@ -25,8 +26,8 @@ from kgsvc.stores.embedded.rows import (
     column,
     episode_of,
     first_row,
-    first_value,
     group_of,
+    ids_of,
     json_ids,
     json_list,
     leased_group,
@@ -265,14 +266,15 @@ def write_transitions(
 ) -> None:
     """Write states and stages of unfinished items in order; finished ones are passed over, and under a
     lease's token those that the lease has not started."""
+    written: dict[int, ItemState] = {}
     for transition in transitions:
-        sql = """
-            SELECT id FROM items
-            WHERE gid = ?1 AND uuid = ?2 AND next_ms IS NOT NULL AND (?3 IS NULL OR started = ?3)
-            """
-        row_id = first_value(db, sql, (gid, transition.uuid, token))
+        row_id = _write_transition(db, gid, transition, token)
         if row_id is not None:
-            _write_transition(db, row_id, transition)
+            written[row_id] = transition.state
+    if written:
+        states = list(written.values())
+        count_items(db, -len([s for s in states if s in TERMINAL]), states.count(ItemState.PARKED))
+        settle_tokens(db, written)
 
 
 def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> None:
@@ -284,23 +286,29 @@ def write_spent(db: apsw.Connection, gid: int, spent: Mapping[str, Usage]) -> No
     db.executemany(
         sql, [(u.calls, u.prompt_tokens, u.completion_tokens, gid, uuid) for uuid, u in spent.items()]
     )
+    settle_tokens(db, ids_of(db, "items", gid, spent).values() if spent else ())
 
 
-def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
+def _write_transition(db: apsw.Connection, gid: int, to: Transition, token: int | None) -> int | None:
+    """The id of the item; None: it is passed over."""
     sql = """
-        UPDATE items SET state = ?2, updated_ms = ?3, next_ms = ?4, reason = ?5, step = coalesce(?6, step),
-            extract_attempts = CASE ?6 WHEN 'extract' THEN ?7 ELSE extract_attempts END,
-            embed_attempts = CASE ?6 WHEN 'embed' THEN ?7 ELSE embed_attempts END,
-            upsert_attempts = CASE ?6 WHEN 'upsert' THEN ?7 ELSE upsert_attempts END,
-            started = CASE WHEN ?8 THEN 0 ELSE started END, suspect = 0, calls = calls + ?9,
-            prompt_tokens = prompt_tokens + ?10, completion_tokens = completion_tokens + ?11,
-            warnings = coalesce(?12, warnings)
-        WHERE id = ?1
+        UPDATE items SET state = ?4, updated_ms = ?5, next_ms = ?6, reason = ?7, step = coalesce(?8, step),
+            extract_attempts = CASE ?8 WHEN 'extract' THEN ?9 ELSE extract_attempts END,
+            embed_attempts = CASE ?8 WHEN 'embed' THEN ?9 ELSE embed_attempts END,
+            upsert_attempts = CASE ?8 WHEN 'upsert' THEN ?9 ELSE upsert_attempts END,
+            started = CASE WHEN ?10 THEN 0 ELSE started END, suspect = 0, calls = calls + ?11,
+            prompt_tokens = prompt_tokens + ?12, completion_tokens = completion_tokens + ?13,
+            warnings = coalesce(?14, warnings)
+        WHERE gid = ?1 AND uuid = ?2 AND next_ms IS NOT NULL AND (?3 IS NULL OR started = ?3)
+        RETURNING id
         """
-    db.execute(
+    found = first_row(
+        db,
         sql,
         (
-            row_id,
+            gid,
+            to.uuid,
+            token,
             str(to.state),
             to.now_ms,
             None if to.state in TERMINAL else to.next_ms,
@@ -314,8 +322,11 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             None if to.warnings is None else warnings_text(to.warnings),
         ),
     )
+    if found is None:
+        return None
+    (row_id,) = found
     if to.keep_stage:
-        return
+        return int(row_id)
     if to.stage is None:
         db.execute("DELETE FROM stages WHERE id = ?", (row_id,))
     else:
@@ -323,6 +334,7 @@ def _write_transition(db: apsw.Connection, row_id: int, to: Transition) -> None:
             "INSERT INTO stages (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data",
             (row_id, to.stage),
         )
+    return int(row_id)
 
 
 class EmbeddedQueue(EmbeddedBase):

@@ -1,24 +1,22 @@
-"""What became of items and what they use of quotas: receipts, listings, retries, counts (the rest of
-IntakeStore)."""
+"""What became of items: receipts, listings, retries, counts (the rest of IntakeStore)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import apsw
 
 from kgsvc.domain.errors import InvalidArgument, Violation
-from kgsvc.domain.limits import Allowance, Counter
-from kgsvc.domain.model.items import AcceptBatch, ItemState, ItemStatus, NewItem, Receipt
-from kgsvc.stores.admission import GROUP_DELETED, holding_of, of_deleted_group, spending_of
+from kgsvc.domain.model.items import ItemState, ItemStatus, Receipt
+from kgsvc.stores.admission import GROUP_DELETED, of_deleted_group
+from kgsvc.stores.embedded.counts import count_items, read_used, spend
 from kgsvc.stores.embedded.item_rows import ItemRow, read_items, status_of
 from kgsvc.stores.embedded.modes import read_modes
 from kgsvc.stores.embedded.rows import (
     Row,
     all_rows,
     first_row,
-    first_value,
     group_of,
     id_span,
     json_ids,
@@ -110,6 +108,8 @@ def _retry_items(db: apsw.Connection, group_id: str, uuids: Collection[str] | No
         """
     rows = all_rows(db, sql, (now_ms, group.gid, None if uuids is None else json_list(uuids)))
     db.executemany("DELETE FROM stages WHERE id = ?", [(row_id,) for row_id, _uuid in rows])
+    if rows:
+        count_items(db, len(rows), -len(rows))
     return [uuid for _id, uuid in sorted(rows)]
 
 
@@ -178,50 +178,11 @@ def _activity(db: apsw.Connection) -> Activity:
     return Activity(count, count, read_modes(db), _depth(db), _open_work(db))
 
 
-# Triggers (schema.py) settle the counters of quotas when items cost something, end or go.
-_DAYS_KEPT = 2  # processes' clocks may differ
-
-
-def read_used(db: apsw.Connection, counters: Collection[Counter]) -> dict[Counter, int]:
-    """What is counted; counters that never were are absent."""
-    sql = "SELECT used FROM quotas WHERE subject = ? AND counted = ? AND day = ?"
-    found = {counter: first_value(db, sql, counter) for counter in counters}
-    return {counter: used for counter, used in found.items() if used is not None}
-
-
-def _spend(
-    db: apsw.Connection, allowances: Sequence[Allowance], tokens: int, now_ms: int, within: bool = True
-) -> None:
-    """See IntakeStore."""
-    used = read_used(db, [each.counter(now_ms) for each in allowances]) if within else None
-    write_charges(db, spending_of(allowances, tokens, now_ms, used), ())
-
-
-def held_rows(row_id: int, batch: AcceptBatch, item: NewItem) -> list[Row]:
-    """For whom a new item is counted from now on."""
-    holding, size = holding_of(batch), len(item.episode.body.encode())
-    tokens = [(row_id, subject, "model_tokens", holding.day, item.tokens) for subject in holding.tokens]
-    return tokens + [(row_id, subject, "bytes", 0, size) for subject in holding.bytes]
-
-
-def write_charges(db: apsw.Connection, charges: Mapping[Counter, int], held: Sequence[Row]) -> None:
-    """Count what was accepted, and forget the counters of days that are over."""
-    sql = """
-        INSERT INTO quotas (subject, counted, day, used) VALUES (?, ?, ?, ?)
-        ON CONFLICT (subject, counted, day) DO UPDATE SET used = used + excluded.used
-        """
-    db.executemany(sql, [(*counter, amount) for counter, amount in charges.items()])
-    over = [(subject, counted, day - _DAYS_KEPT) for subject, counted, day in charges if day]
-    db.executemany("DELETE FROM quotas WHERE subject = ? AND counted = ? AND day <= ?", over)
-    sql = "INSERT INTO quota_items (id, subject, counted, day, held) VALUES (?, ?, ?, ?, ?)"
-    db.executemany(sql, held)
-
-
 class EmbeddedReceipts(EmbeddedBase):
     """IntakeStore without accept."""
 
     used = reading(read_used)
-    spend = writing(_spend)
+    spend = writing(spend)
     receipt = reading(_receipt)
     list_items = reading(_list_items)
     retry_items = writing(_retry_items)

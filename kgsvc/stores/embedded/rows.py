@@ -165,7 +165,10 @@ def page_end(db: apsw.Connection, group: GroupRow, after_rev: int, limit: int) -
 
 
 def ids_of(
-    db: apsw.Connection, table: Literal["entities", "facts", "episodes"], gid: int, uuids: Iterable[str]
+    db: apsw.Connection,
+    table: Literal["entities", "facts", "episodes", "items"],
+    gid: int,
+    uuids: Iterable[str],
 ) -> dict[str, int]:
     """The row ids of those of these uuids that the group has."""
     text = f"SELECT uuid, id FROM {table} WHERE gid = ? AND uuid IN (SELECT value FROM json_each(?))"

@@ -1,4 +1,4 @@
-"""The tables, their indexes, and the triggers that keep what hangs on a row.
+"""The tables and their indexes. What hangs on a row goes with it in removal.py, and counts.py counts.
 
 The id of a row carries its group's gid in the upper bits: whole groups are read and removed by a span of ids.
 Texts called `detail` are JSON objects of fields that nothing in the database asks for; absent keys are
@@ -6,7 +6,7 @@ defaults. With every change of what is made here SCHEMA_VERSION is one more.
 """
 
 ID_BITS = 32
-SCHEMA_VERSION = 31
+SCHEMA_VERSION = 32
 
 _GROUPS = """
 CREATE TABLE versions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
@@ -78,20 +78,6 @@ CREATE INDEX items_suspect ON items (gid, reference_ms, uuid) WHERE suspect = 1;
 CREATE INDEX items_parked ON items (gid) WHERE state = 'parked';
 CREATE TABLE stages (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 
-CREATE TRIGGER items_counted AFTER INSERT ON items BEGIN
-    UPDATE totals SET unfinished = unfinished + (new.next_ms IS NOT NULL), activity = activity + 1;
-END;
-CREATE TRIGGER items_recounted AFTER UPDATE OF state, next_ms ON items BEGIN
-    UPDATE totals SET activity = activity + 1,
-        unfinished = unfinished + (new.next_ms IS NOT NULL) - (old.next_ms IS NOT NULL),
-        parked = parked + (new.state = 'parked' AND new.reason IS NOT 'group_deleted')
-            - (old.state = 'parked' AND old.reason IS NOT 'group_deleted');
-END;
-CREATE TRIGGER items_uncounted AFTER DELETE ON items BEGIN
-    UPDATE totals SET activity = activity + 1, unfinished = unfinished - (old.next_ms IS NOT NULL),
-        parked = parked - (old.state = 'parked' AND old.reason IS NOT 'group_deleted');
-END;
-
 CREATE TABLE receipts (
     rid INTEGER PRIMARY KEY AUTOINCREMENT, receipt_id TEXT NOT NULL UNIQUE, group_id TEXT NOT NULL,
     created_ms INTEGER NOT NULL, size INTEGER NOT NULL
@@ -108,8 +94,7 @@ CREATE TABLE answers (
 CREATE INDEX answers_expiry ON answers (expires_ms);
 """
 
-# Counters of quotas, and what an item holds of them: bytes, and tokens, which are first what is set aside for
-# it, then what was spent. The triggers settle that with whatever happens to the item.
+# Counters of quotas, and what an item holds of them (counts.py).
 _QUOTAS = """
 CREATE TABLE quotas (
     subject TEXT NOT NULL, counted TEXT NOT NULL, day INTEGER NOT NULL, used INTEGER NOT NULL,
@@ -118,29 +103,7 @@ CREATE TABLE quotas (
 CREATE TABLE quota_items (
     id INTEGER NOT NULL, subject TEXT NOT NULL, counted TEXT NOT NULL, day INTEGER NOT NULL,
     held INTEGER NOT NULL, PRIMARY KEY (id, subject, counted)
-) STRICT, WITHOUT ROWID;
-CREATE TRIGGER quotas_settled AFTER UPDATE OF next_ms, prompt_tokens, completion_tokens ON items
-WHEN EXISTS (SELECT 1 FROM quota_items WHERE id = new.id AND counted = 'model_tokens') BEGIN
-    UPDATE quota_items SET held = max(
-        new.prompt_tokens + new.completion_tokens, CASE WHEN new.next_ms IS NULL THEN 0 ELSE held END
-    ) WHERE id = new.id AND counted = 'model_tokens';
-END;
-CREATE TRIGGER quotas_ended AFTER DELETE ON items BEGIN
-    UPDATE quota_items SET held = old.prompt_tokens + old.completion_tokens
-    WHERE id = old.id AND counted = 'model_tokens';
-END;
-CREATE TRIGGER quotas_recounted AFTER UPDATE OF held ON quota_items BEGIN
-    UPDATE quotas SET used = used + new.held - old.held
-    WHERE subject = new.subject AND counted = new.counted AND day = new.day;
-END;
-CREATE TRIGGER quotas_released AFTER DELETE ON episodes BEGIN
-    UPDATE quota_items SET held = 0 WHERE id = old.id AND counted = 'bytes';
-    UPDATE quota_items SET held = coalesce(
-        (SELECT prompt_tokens + completion_tokens FROM items WHERE id = old.id), held
-    ) WHERE id = old.id AND counted = 'model_tokens';
-    DELETE FROM quota_items WHERE id = old.id;
-END;
-"""
+) STRICT, WITHOUT ROWID;"""
 
 # Their records as JSON, where the chunks of their texts stand, and which episodes are chunks of theirs.
 # `open`: chunks of former texts may still speak.
@@ -220,11 +183,7 @@ CREATE TABLE episode_edges (id INTEGER PRIMARY KEY, facts TEXT NOT NULL) STRICT;
 
 -- Episodes that are in the graph; bodies are not written twice for it.
 CREATE TABLE found_episodes (id INTEGER PRIMARY KEY, gid INTEGER NOT NULL, rev INTEGER NOT NULL) STRICT;
-CREATE INDEX found_episodes_rev ON found_episodes (gid, rev);
-CREATE TRIGGER episodes_left AFTER DELETE ON episodes BEGIN
-    DELETE FROM found_episodes WHERE id = old.id;
-END;
-CREATE TABLE text_tombstones (
+CREATE INDEX found_episodes_rev ON found_episodes (gid, rev);CREATE TABLE text_tombstones (
     gid INTEGER NOT NULL, kind TEXT NOT NULL, uuid TEXT NOT NULL, rev INTEGER NOT NULL,
     PRIMARY KEY (gid, kind, uuid)
 ) STRICT, WITHOUT ROWID;
@@ -253,24 +212,15 @@ CREATE TABLE entity_vectors (
 ) STRICT;
 CREATE INDEX entity_vectors_rev ON entity_vectors (id >> {ID_BITS}, rev);
 CREATE TABLE passage_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vectors BLOB NOT NULL) STRICT;
-CREATE TRIGGER passage_vectors_gone AFTER DELETE ON episodes BEGIN
-    DELETE FROM passage_vectors WHERE id = old.id;
-END;
-
 -- What facts are found by while their group is not in memory (cold_search.py).
 CREATE TABLE fact_words (
     id INTEGER PRIMARY KEY, start_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, own BLOB NOT NULL,
     source BLOB NOT NULL, target BLOB NOT NULL
-) STRICT;
-CREATE TRIGGER fact_words_left AFTER DELETE ON facts BEGIN
-    DELETE FROM fact_words WHERE id = old.id;
-END;
-"""
+) STRICT;"""
 
 # A build that is not over has `next_ms`; a group has one of them at most. Rows of `communities` are those of
 # every build; `community_current` names the one that is read, and the revision at which what its communities
-# are found by last changed. When a fact that a description was written from is removed, or an entity at its
-# centre, triggers drop the description.
+# are found by last changed.
 _COMMUNITIES = """
 CREATE TABLE community_builds (
     gid INTEGER NOT NULL, build_id TEXT NOT NULL, state TEXT NOT NULL, created_ms INTEGER NOT NULL,
@@ -300,23 +250,6 @@ CREATE TABLE community_facts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX community_facts_fact ON community_facts (fact_id);
 CREATE TABLE community_vectors (id INTEGER PRIMARY KEY, space TEXT NOT NULL, vector BLOB NOT NULL) STRICT;
-
-CREATE TRIGGER entities_left AFTER DELETE ON entities BEGIN
-    DELETE FROM community_vectors WHERE id IN (
-        SELECT c.id FROM community_members m JOIN communities c ON c.id = m.community_id
-        WHERE m.entity_id = old.id AND old.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
-    );
-    UPDATE communities SET name = '', summary = '' WHERE id IN (
-        SELECT c.id FROM community_members m JOIN communities c ON c.id = m.community_id
-        WHERE m.entity_id = old.id AND old.uuid IN (SELECT value FROM json_each(c.plan, '$[0]'))
-    );
-    DELETE FROM community_members WHERE entity_id = old.id;
-END;
-CREATE TRIGGER facts_left AFTER DELETE ON facts BEGIN
-    UPDATE communities SET summary = ''
-        WHERE id IN (SELECT community_id FROM community_facts WHERE fact_id = old.id);
-    DELETE FROM community_facts WHERE fact_id = old.id;
-END;
 """
 
 # Groups in which something may lack a vector (fill_protocol.py), and vectors of the space that a group goes
@@ -331,23 +264,7 @@ CREATE TABLE fills (
 CREATE INDEX fills_due ON fills (next_ms);
 CREATE TABLE next_vectors (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, space TEXT NOT NULL, vector BLOB NOT NULL
-) STRICT;
-CREATE TRIGGER next_vector_of_entity_gone AFTER DELETE ON entities BEGIN
-    DELETE FROM next_vectors WHERE id = old.id;
-END;
-CREATE TRIGGER next_vector_of_fact_gone AFTER DELETE ON facts BEGIN
-    DELETE FROM next_vectors WHERE id = old.id;
-END;
-CREATE TRIGGER next_vectors_of_episode_gone AFTER DELETE ON episodes BEGIN
-    DELETE FROM next_vectors WHERE id = old.id;
-END;
-CREATE TRIGGER next_vector_of_community_gone AFTER DELETE ON communities BEGIN
-    DELETE FROM next_vectors WHERE id = old.id;
-END;
-CREATE TRIGGER next_vector_of_community_dropped AFTER UPDATE OF name ON communities WHEN new.name = '' BEGIN
-    DELETE FROM next_vectors WHERE id = new.id;
-END;
-"""
+) STRICT;"""
 
 # Groups that are being imported: their rows have a gid that no group has yet, so that nobody sees them.
 IMPORTS = """

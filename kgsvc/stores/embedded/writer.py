@@ -161,7 +161,7 @@ def _run_all(db: apsw.Connection, jobs: list[_Job]) -> None:
 
     The first needs no savepoint, since nothing stands before it that its failure could undo. Most commits
     have one job, and a large one is slow under a savepoint: the engine keeps a copy of each page that it
-    changes, and walks along all copies at the end of each statement that fires a trigger.
+    changes.
     """
     first, *others = jobs
     _run(db, first, undo="ROLLBACK; BEGIN IMMEDIATE")

@@ -7,7 +7,8 @@ import apsw
 import pytest
 
 from kgsvc.stores.embedded import EmbeddedStore
-from kgsvc.stores.embedded.connection import BusyHandler, open_writer
+from kgsvc.stores.embedded.connection import FILE_NAME, BusyHandler, open_writer
+from tests.support.embedded_counts import check_counts
 
 
 @pytest.fixture
@@ -17,6 +18,8 @@ async def store(tmp_path: Path) -> AsyncIterator[EmbeddedStore]:
     await opened.migrate()
     yield opened
     await opened.close()
+    if (tmp_path / FILE_NAME).exists():
+        check_counts(tmp_path)
 
 
 @pytest.fixture
