@@ -32,7 +32,7 @@ from kgsvc.stores.embedded.rows import (
     one_value,
     upsert,
 )
-from kgsvc.stores.embedded.schema import ID_BITS, IMPORTS, MODES, SCHEMA, SCHEMA_VERSION
+from kgsvc.stores.embedded.schema import ID_BITS, SCHEMA, SCHEMA_VERSION
 from kgsvc.stores.embedded.writer import reading, writing
 from kgsvc.stores.protocol import GroupSize, StoreInfo
 
@@ -179,7 +179,6 @@ def _migrate(db: apsw.Connection) -> int:
     version = int(one_value(db, "PRAGMA user_version"))
     if version:
         check_schema("the embedded store", version, SCHEMA_VERSION)
-        db.execute(IMPORTS + MODES)  # which stores of this schema may have been begun without
         return version
     db.execute(SCHEMA)
     made_with = (("normaliser", NORMALISER_VERSION), ("tokeniser", TOKENISER_VERSION))
