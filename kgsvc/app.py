@@ -99,10 +99,9 @@ async def running(
         modes = ModeWatch()
         first = await store.activity()
         modes.take(first.modes)
-        off = lambda: modes.now.model_off  # noqa: E731
-        models = make_models(settings, metrics, off)
+        models = make_models(settings, metrics, modes.models_off)
         stack.push_async_callback(models.close)
-        formers = FormerEmbedders(lambda space: make_former(settings, space, metrics, off))
+        formers = FormerEmbedders(lambda space: make_former(settings, space, metrics, modes.models_off))
         stack.push_async_callback(formers.close)
         counting = counted(store, metrics)
         activity = ActivityWatch(counting, settings.queue.poll_s, random.Random(), modes, first)
@@ -224,7 +223,7 @@ async def _start_worker(
     jobs = GroupJobs(store, steps, Outcomes(core.metrics), retry, queue, clock, changes=changes)
     # On Neo4j a transaction is a round trip; on the embedded store it costs less than waiting for others.
     together = 0.5 if settings.store.kind == "neo4j" else 0.0
-    groups = group_work(jobs, modes.may_begin(models.ingests_by_server), together)
+    groups = group_work(jobs, modes.may_begin(models.ingests_by_server), together, modes.hurry)
     dispatcher = Dispatcher(groups, core.activity, queue, clock, owner_id)
     background(stack, dispatcher.run(), "dispatcher")
     background(stack, Revisions(core).run(), "revisions of documents")
@@ -232,6 +231,7 @@ async def _start_worker(
     job = RetentionJob(core, policies, settings.retention.undo_days, await open_audit(settings, stack))
     background(stack, job.run(), "retention")
     stack.push_async_callback(dispatcher.drain)
+    stack.callback(modes.leave)
     louvain = Louvain(settings.communities.detection_s)
     describer = Describer(store, embedder, models.summariser)
     builder = CommunityBuilder(store, louvain, describer, settings.communities, clock)

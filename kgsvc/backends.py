@@ -111,13 +111,13 @@ def check_digest_key(known: int, where: str = "") -> None:
         raise ConfigError(f"{where}store.digest_key: the store was begun {begun}")
 
 
-def always_on() -> bool:
+def always_on(_patient: bool) -> bool:
     """Models are not switched off."""
     return False
 
 
 def make_models(
-    settings: Settings, meter: Meter | None = None, off: Callable[[], bool] = always_on
+    settings: Settings, meter: Meter | None = None, off: Callable[[bool], bool] = always_on
 ) -> ModelSet:
     """The configured models; those that ingest share one chat, which adapts to its server. While `off`, no
     server is called (ModelOff)."""
@@ -148,7 +148,7 @@ def make_models(
 
 
 def make_embedder(
-    settings: Settings, meter: Meter | None = None, off: Callable[[], bool] = always_on
+    settings: Settings, meter: Meter | None = None, off: Callable[[bool], bool] = always_on
 ) -> Embedder | None:
     """The configured embedder; None: keywords alone. Raises ConfigError."""
     if settings.embedder == "none":
@@ -161,7 +161,7 @@ def make_embedder(
 
 
 def make_former(
-    settings: Settings, space: str, meter: Meter | None = None, off: Callable[[], bool] = always_on
+    settings: Settings, space: str, meter: Meter | None = None, off: Callable[[bool], bool] = always_on
 ) -> Embedder | None:
     """The embedder whose vectors are in this space, told by its name; None: it cannot be had. A model server
     is asked only if it is in use still, a local model only if its files are those configured."""
@@ -185,7 +185,7 @@ def make_former(
 
 
 def _openai_embedder(
-    model: EmbeddingModel, settings: Settings, meter: Meter | None, off: Callable[[], bool]
+    model: EmbeddingModel, settings: Settings, meter: Meter | None, off: Callable[[bool], bool]
 ) -> Embedder:
     from kgsvc.models.openai.embedder import OpenAIEmbedder
     from kgsvc.models.openai.transport import Transport

@@ -32,6 +32,10 @@ def always() -> bool:
     return True
 
 
+def nothing() -> None:
+    """Of work that cannot hurry."""
+
+
 def one() -> int:
     """Of work that is done one by one."""
     return 1
@@ -97,6 +101,7 @@ class LeasedWork(Generic[L]):
     woken_by_items: bool = False  # items that change state may bring more of it
     # Such a share of the places is free before more is claimed, while more waits than there are places.
     together: float = 0.0
+    hurry: Callable[[], None] = nothing  # the process ends: what is under way is to end soon
 
 
 class RetryPolicy:
@@ -225,16 +230,25 @@ class Dispatcher(Generic[L]):
                 await self._room()
                 await asyncio.sleep(self._kind.rest_s)
             # Still renewing: a lease that lapses now would make suspects of healthy items.
-            if tasks := [held.task for held in self._held.values()]:
-                await asyncio.wait(tasks, timeout=self._settings.drain_s)
+            await self._finish()
         finally:
             await _cancelled([held.task for held in self._held.values()])
             await _cancelled([renewing])
             self._ended.set()
 
+    async def _finish(self) -> None:
+        """Wait for what has begun, which hurries when half a lease has passed: others wait for it."""
+        left = {held.task for held in self._held.values()}
+        hurry_s = min(self._settings.drain_s, self._settings.lease_s / 2)
+        for wait_s in (hurry_s, self._settings.drain_s - hurry_s):
+            if left:
+                _done, left = await asyncio.wait(left, timeout=wait_s)
+            self._kind.hurry()
+
     async def drain(self) -> None:
         """Begin nothing new, finish what has begun within `drain_s`, give the leases back."""
         self._draining = True
+        log.info("draining %s: %d under way", self._kind.name, len(self._held))
         self._activity.poke()
         if self._running:
             await self._ended.wait()

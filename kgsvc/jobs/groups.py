@@ -29,6 +29,7 @@ from kgsvc.jobs.dispatcher import (
     QueueSettings,
     RetryPolicy,
     always,
+    nothing,
     step_error,
     without_text,
 )
@@ -262,6 +263,8 @@ class GroupRunner(Generic[P]):
         except StaleItems as stale:
             kept = [entry for entry in batch if entry.item.episode.uuid not in stale.uuids]
             return await self._commit(kept, releases=releases) if kept else []
+        except ModelOff as off:
+            return [FailedItem(entry.item, Step.UPSERT, off) for entry in batch]
         except Exception as error:
             if not isinstance(error, StepError):
                 log.error("committing failed", exc_info=without_text(error))
@@ -305,7 +308,10 @@ def _full(claimed: Claimed, limit: int) -> Claimed:
 
 
 def group_work(
-    jobs: GroupJobs[P], may_begin: Callable[[], bool] = always, together: float = 0.0
+    jobs: GroupJobs[P],
+    may_begin: Callable[[], bool] = always,
+    together: float = 0.0,
+    hurry: Callable[[], None] = nothing,
 ) -> LeasedWork[Claimed]:
     """Groups with due items, the least recently served first. Those that are claimed together, at least the
     share `together` of the places where so many wait, share transactions: fewer in all, but each group waits
@@ -356,4 +362,5 @@ def group_work(
         serve=serve,
         may_begin=may_begin,
         together=together,
+        hurry=hurry,
     )

@@ -15,6 +15,7 @@ class ModeWatch:
 
     def __init__(self) -> None:
         self.now = ServiceModes()
+        self._leaving = self._hurried = False
         self.taken = 0  # how often
         self._changed = asyncio.Event()
 
@@ -26,6 +27,18 @@ class ModeWatch:
     def may_begin(self, needs_model: bool) -> Callable[[], bool]:
         """Whether work may be begun that writes and, if so, needs a model server."""
         return lambda: not (self.now.read_only or (needs_model and self.now.model_off))
+
+    def leave(self) -> None:
+        """The process ends: no item's call of a model begins but for what others have answered already."""
+        self._leaving = True
+
+    def hurry(self) -> None:
+        """No call of a model begins; what was asked is answered."""
+        self._hurried = True
+
+    def models_off(self, patient: bool) -> bool:
+        """Whether no model is called now: by extractions (`patient`), or by what commits need."""
+        return self.now.model_off or self._hurried or (patient and self._leaving)
 
     async def writable(self) -> None:
         """Wait until writes are taken."""

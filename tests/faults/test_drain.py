@@ -61,6 +61,31 @@ async def test_shutdown_commits_what_has_begun(store_spec: StoreSpec, group: str
     assert len((await dumped(store_spec, group)).facts) == len(PEOPLE)
 
 
+async def test_shutdown_asks_a_model_nothing_more(store_spec: StoreSpec, group: str, tmp_path: Path) -> None:
+    """Its places are taken by one call; the items that wait for a place are left to the next process."""
+    async with ModelProcess() as model:
+        settings = await hanging(model, store_spec)
+        service = Service(settings | {"queue.drain_s": "120", "openai.max_concurrency": "1"}, tmp_path)
+        async with service, Client(service.address) as client:
+            accepted = await client.add_episodes(group, [about(person) for person in PEOPLE])
+            await model.received(1)
+            service.send(signal.SIGTERM)
+            await service.printed("draining groups")
+            await model.heal()
+            assert await service.ended() == 0
+        (asked,) = await bodies_shown(model)
+        async with opened(store_spec) as store:
+            page = await store.list_items(group, (), 10, None)
+        assert {row.attempts for row in page.rows} == {0}
+        assert sum(row.state is ItemState.ACCEPTED for row in page.rows) == len(PEOPLE) - 1
+        async with service, Client(service.address) as client:
+            items = completed(await client.wait_receipt(accepted.receipt_id))
+            assert {item.attempts for item in items.values()} == {0}
+        bodies = await bodies_shown(model)
+        assert len(bodies) == len(PEOPLE), "nothing is asked twice"
+        assert bodies.count(asked) == 1
+
+
 async def test_work_that_outlasts_the_shutdown_is_no_attempt_and_free_at_once(
     store_spec: StoreSpec, group: str, tmp_path: Path
 ) -> None:

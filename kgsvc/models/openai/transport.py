@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from functools import partial
 from typing import Protocol, TypeVar
 
 import openai
@@ -195,7 +196,7 @@ def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int)
         yield batch
 
 
-def never() -> bool:
+def never(_patient: bool) -> bool:
     """Models are not switched off."""
     return False
 
@@ -213,9 +214,10 @@ class Transport:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
         wall_clock_s: Callable[[], float] = time.time,
-        off: Callable[[], bool] = never,
+        off: Callable[[bool], bool] = never,
     ) -> None:
-        """While `off`, nothing is sent; what was sent before is answered."""
+        """While `off`, of patient calls or of the others, nothing is sent; what was sent before is
+        answered."""
         self._endpoint = endpoint
         self._off = off
         self._sleep = sleep
@@ -240,7 +242,7 @@ class Transport:
         ModelOutputInvalid when the answer is too large.
         """
         async with self._patient.turn(group_id) if patient else nullcontext(), self._slots.turn(group_id):
-            return await self._tried(self._attempt, send)
+            return await self._tried(partial(self._attempt, patient=patient), send)
 
     async def stream(self, opening: Opening, group_id: str) -> AsyncGenerator[object, None]:
         """The events of an answer that is sent as it is written. Only its beginning is tried again; closing
@@ -249,7 +251,7 @@ class Transport:
         Raises as `call`.
         """
         async with self._slots.turn(group_id):
-            events = await self._tried(self._opened, opening)
+            events = await self._tried(partial(self._opened, patient=False), opening)
             ends_s = asyncio.get_running_loop().time() + self._endpoint.timeout_s
             async with events:
                 while True:
@@ -287,8 +289,8 @@ class Transport:
         """Close the connections; closing twice is harmless."""
         await self._client.close()
 
-    async def _opened(self, send: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T:
-        if self._off():
+    async def _opened(self, send: Callable[[openai.AsyncOpenAI], Awaitable[T]], patient: bool) -> T:
+        if self._off(patient):
             raise FailedAttempt(ModelOff(), False)
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):
@@ -297,8 +299,8 @@ class Transport:
             # The original error quotes the server's answer: it is dropped, even as a cause.
             raise classify(error, self._wall_clock_s()) from None
 
-    async def _attempt(self, send: Call) -> bytes:
-        response = await self._opened(send)
+    async def _attempt(self, send: Call, patient: bool) -> bytes:
+        response = await self._opened(send, patient)
         if len(response.content) > self._endpoint.response_bytes:
             raise ModelOutputInvalid(
                 f"the model server's answer is larger than {self._endpoint.response_bytes} bytes"

@@ -22,7 +22,7 @@ from kgsvc.domain.model.items import (
 )
 from kgsvc.domain.model.keys import content_hash
 from kgsvc.jobs.activity import ActivityWatch
-from kgsvc.jobs.dispatcher import Dispatcher, QueueSettings, RetryPolicy, always
+from kgsvc.jobs.dispatcher import Dispatcher, QueueSettings, RetryPolicy, always, nothing
 from kgsvc.jobs.groups import GroupJobs, GroupRunner, Steps, group_work
 from kgsvc.jobs.starts import BatchStarts
 from kgsvc.runtime import SystemClock
@@ -227,10 +227,11 @@ def dispatcher(
     settings: QueueSettings = SETTINGS,
     owner: str = "me",
     may_begin: Callable[[], bool] = always,
+    hurry: Callable[[], None] = nothing,
 ) -> Dispatcher[Claimed]:
     """A dispatcher; what others do it sees by polling."""
     activity = ActivityWatch(store, settings.poll_s, random.Random(2))
     policy = RetryPolicy(settings, random.Random(1))
     steps = Steps(handler.prepare, handler.commit)
     jobs = GroupJobs(store, steps, told or Told(), policy, settings, CLOCK)
-    return Dispatcher(group_work(jobs, may_begin), activity, settings, CLOCK, owner)
+    return Dispatcher(group_work(jobs, may_begin, hurry=hurry), activity, settings, CLOCK, owner)

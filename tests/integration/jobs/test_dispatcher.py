@@ -296,6 +296,28 @@ async def test_what_does_not_end_in_time_is_dropped_without_an_attempt(
     assert [(item.suspect, item.attempts) for item in items] == [(False, {}), (False, {})]
 
 
+async def test_what_takes_half_a_lease_to_end_is_told_to_hurry(
+    store: EmbeddedStore, handler: ScriptedHandler
+) -> None:
+    await accept(store, "g", ["e0"])
+    begun, hurried = asyncio.Event(), asyncio.Event()
+
+    async def hang(_lease: Lease) -> None:
+        begun.set()
+        await hurried.wait()
+
+    handler.before_prepare = hang
+    settings = replace(SHORT_LEASE, drain_s=DEADLINE_S)
+    one = dispatcher(store, handler, settings=settings, hurry=hurried.set)
+    working = asyncio.create_task(one.run())
+    async with asyncio.timeout(DEADLINE_S):
+        await begun.wait()
+        assert not hurried.is_set()
+        await one.drain()
+        await working
+    assert handler.committed == [("e0",)]
+
+
 async def test_an_unforeseen_error_pauses_one_group_and_is_told(
     store: EmbeddedStore,
     handler: ScriptedHandler,

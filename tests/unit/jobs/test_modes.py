@@ -34,6 +34,21 @@ def test_what_may_begin(now: ServiceModes, by_model: bool, without: bool) -> Non
     assert (modes.may_begin(True)(), modes.may_begin(False)()) == (by_model, without)
 
 
+def test_which_calls_of_models_begin_while_a_process_ends() -> None:
+    modes = watching(ServiceModes())
+    assert _refused(modes) == (False, False)
+    modes.leave()
+    assert _refused(modes) == (True, False), "what was extracted is still embedded and compared"
+    modes.hurry()
+    assert _refused(modes) == (True, True)
+    assert _refused(watching(MODEL_OFF)) == (True, True)
+
+
+def _refused(modes: ModeWatch) -> tuple[bool, bool]:
+    """Of extractions, and of what commits need."""
+    return modes.models_off(patient=True), modes.models_off(patient=False)
+
+
 def test_only_read_only_refuses_writes() -> None:
     watching(MODEL_OFF).require_writable()
     with pytest.raises(ReadOnly, match="read-only"):

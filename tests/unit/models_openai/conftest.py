@@ -129,7 +129,7 @@ class Rig:
             sleep=pause,
             rng=random.Random(7),
             wall_clock_s=lambda: NOW_S,
-            off=lambda: self.off,
+            off=lambda _patient: self.off,
         )
         self.stack.push_async_callback(made.close)
         return made
