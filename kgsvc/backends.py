@@ -111,7 +111,7 @@ def check_digest_key(known: int, where: str = "") -> None:
         raise ConfigError(f"{where}store.digest_key: the store was begun {begun}")
 
 
-def always_on(_patient: bool) -> bool:
+def always_on(_begins: bool) -> bool:
     """Models are not switched off."""
     return False
 

@@ -29,16 +29,16 @@ class ModeWatch:
         return lambda: not (self.now.read_only or (needs_model and self.now.model_off))
 
     def leave(self) -> None:
-        """The process ends: no item's call of a model begins but for what others have answered already."""
+        """The process ends: models are asked about no item that they were not asked about before."""
         self._leaving = True
 
     def hurry(self) -> None:
         """No call of a model begins; what was asked is answered."""
         self._hurried = True
 
-    def models_off(self, patient: bool) -> bool:
-        """Whether no model is called now: by extractions (`patient`), or by what commits need."""
-        return self.now.model_off or self._hurried or (patient and self._leaving)
+    def models_off(self, begins: bool) -> bool:
+        """Whether no model is called now: to begin an item (`begins`), or for what has begun."""
+        return self.now.model_off or self._hurried or (begins and self._leaving)
 
     async def writable(self) -> None:
         """Wait until writes are taken."""

@@ -20,7 +20,7 @@ from kgsvc.domain.errors import ModelOutputInvalid, StepError
 from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.models.openai.completions import Completion, read_answer, read_piece
 from kgsvc.models.openai.settings import ChatModel
-from kgsvc.models.openai.transport import Events, RawResponse, RefusedPart, RequestRefused, Transport
+from kgsvc.models.openai.transport import Events, RawResponse, RefusedPart, RequestRefused, Transport, Work
 from kgsvc.models.openai.validation import Rejected, decode
 from kgsvc.models.prompts import form as prompts
 from kgsvc.models.protocol import Meter, Operation, Trouble, Unmetered
@@ -134,6 +134,7 @@ class ChatTask(Generic[T]):
     form: AnswerForm
     read: Callable[[object], T]
     repaired: bool = True  # whether a rejected answer is worth another call
+    work: Work | None = None  # that the call is a part of
 
 
 class Chat:
@@ -263,7 +264,7 @@ class Chat:
         while True:
             parameters = dialect.parameters(self.settings, messages, task.form, budget)
             try:
-                answer = await self._send(parameters, task.group_id, patient=task.operation in _PATIENT)
+                answer = await self._send(task, parameters)
             except RequestRefused as refusal:
                 dialect = self._adapted(task.operation, refusal, dialect, budget)
                 continue
@@ -297,7 +298,9 @@ class Chat:
         if dialect != known and not dialect.passing:
             self._dialect = replace(dialect, shows_schema=dialect.shows_schema or known.shows_schema)
 
-    async def _send(self, parameters: dict[str, Any], group_id: str, *, patient: bool) -> Completion:
+    async def _send(self, task: ChatTask[T], parameters: dict[str, Any]) -> Completion:
+        patient = task.operation in _PATIENT
+
         async def send(client: AsyncOpenAI) -> RawResponse:
             # In extra_body they are sent as they are. As arguments, the client would check every type, which
             # takes a third of the time of a call.
@@ -307,7 +310,8 @@ class Chat:
             return response
 
         with self.meter.calling("chat", parameters["model"]) as span:
-            answer = read_answer(await self._transport.call(send, group_id, patient=patient))
+            body = await self._transport.call(send, task.group_id, patient=patient, work=task.work)
+            answer = read_answer(body)
             span.used(answer.usage.prompt_tokens, answer.usage.completion_tokens)
             return answer
 

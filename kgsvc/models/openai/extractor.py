@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from kgsvc.domain.errors import StepError
@@ -22,6 +22,7 @@ from kgsvc.domain.model.graph import FREE, Usage
 from kgsvc.domain.model.items import ItemWarning
 from kgsvc.domain.text import normalise
 from kgsvc.models.openai.chat import AnswerForm, Chat, ChatTask, ChatUser, TooLong, together
+from kgsvc.models.openai.transport import Work
 from kgsvc.models.openai.validation import NAME, Checked, edge_identity, extraction, validate
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.prompts.extraction import RequestedParts
@@ -106,6 +107,7 @@ class _BodyPart:
     request: ExtractionRequest
     earlier: str | None = None
     divisions: int = 0
+    work: Work = field(default_factory=Work)  # of all parts
 
 
 class OpenAIExtractor(ChatUser):
@@ -162,7 +164,9 @@ class OpenAIExtractor(ChatUser):
         if self._chat.settings.two_calls:
             return await self._ask_twice(part)
         group_id, asked = part.request.episode.group_id, self._messages(part)
-        return await self._counted(ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated))
+        return await self._counted(
+            ChatTask(Operation.EXTRACT, group_id, asked, _form(part), self._validated, work=part.work)
+        )
 
     async def _ask_twice(self, part: _BodyPart) -> tuple[Checked, Usage]:
         """The entities, then the facts between them."""
@@ -191,7 +195,7 @@ class OpenAIExtractor(ChatUser):
         messages = prompts.messages(request, chars, part.earlier, asked, known)
         half = AnswerForm(f"{NAME}_{asked}", extraction(request.ontology, asked))
         return await self._counted(
-            ChatTask(Operation.EXTRACT, request.episode.group_id, messages, half, read)
+            ChatTask(Operation.EXTRACT, request.episode.group_id, messages, half, read, work=part.work)
         )
 
     async def _counted(self, task: ChatTask[Checked]) -> tuple[Checked, Usage]:
@@ -229,7 +233,9 @@ class OpenAIExtractor(ChatUser):
 
         asked = prompts.reflexion_messages(self._messages(part), found)
         group_id = part.request.episode.group_id
-        task = ChatTask(Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False)
+        task = ChatTask(
+            Operation.REFLEXION, group_id, asked, _form(part), read, repaired=False, work=part.work
+        )
         return await self._counted(task)
 
     def _messages(self, part: _BodyPart) -> list[dict[str, str]]:
@@ -258,6 +264,6 @@ def _divided(part: _BodyPart, bodies: Sequence[str]) -> list[_BodyPart]:
     before = part.earlier or ""
     for each in bodies:
         request = replace(part.request, episode=replace(part.request.episode, body=each))
-        found.append(_BodyPart(request, before[-_EARLIER_CHARS:], part.divisions + 1))
+        found.append(_BodyPart(request, before[-_EARLIER_CHARS:], part.divisions + 1, part.work))
         before += each
     return found

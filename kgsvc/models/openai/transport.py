@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -196,9 +197,16 @@ def batches(items: Iterable[T], size: Callable[[T], int], most: int, chars: int)
         yield batch
 
 
-def never(_patient: bool) -> bool:
+def never(_begins: bool) -> bool:
     """Models are not switched off."""
     return False
+
+
+@dataclass(slots=True)
+class Work:
+    """Calls that belong together, as all those that extract from one item."""
+
+    begun: bool = False  # one was sent: another does not begin it
 
 
 class Transport:
@@ -216,8 +224,8 @@ class Transport:
         wall_clock_s: Callable[[], float] = time.time,
         off: Callable[[bool], bool] = never,
     ) -> None:
-        """While `off`, of patient calls or of the others, nothing is sent; what was sent before is
-        answered."""
+        """While `off`, of calls that begin an item's work (True) or of the others, nothing is sent; what was
+        sent before is answered."""
         self._endpoint = endpoint
         self._off = off
         self._sleep = sleep
@@ -234,15 +242,21 @@ class Transport:
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         )
 
-    async def call(self, send: Call, group_id: str, *, patient: bool = False) -> bytes:
-        """The body of a successful answer to `send`. Patient calls leave one slot free for the others.
+    async def call(
+        self, send: Call, group_id: str, *, patient: bool = False, work: Work | None = None
+    ) -> bytes:
+        """The body of a successful answer to `send`. Patient calls leave one slot free for the others, and
+        the first of their `work` begins it.
 
         Raises ModelUnavailable after the last attempt (with the pause that the server asked for), ModelOff
         where the next one was not made, StepError when the server refuses the request as such,
         ModelOutputInvalid when the answer is too large.
         """
         async with self._patient.turn(group_id) if patient else nullcontext(), self._slots.turn(group_id):
-            return await self._tried(partial(self._attempt, patient=patient), send)
+            begins = patient and not (work and work.begun)
+            if work and not self._off(begins):
+                work.begun = True
+            return await self._tried(partial(self._attempt, begins=begins), send)
 
     async def stream(self, opening: Opening, group_id: str) -> AsyncGenerator[object, None]:
         """The events of an answer that is sent as it is written. Only its beginning is tried again; closing
@@ -251,7 +265,7 @@ class Transport:
         Raises as `call`.
         """
         async with self._slots.turn(group_id):
-            events = await self._tried(partial(self._opened, patient=False), opening)
+            events = await self._tried(partial(self._opened, begins=False), opening)
             ends_s = asyncio.get_running_loop().time() + self._endpoint.timeout_s
             async with events:
                 while True:
@@ -289,8 +303,8 @@ class Transport:
         """Close the connections; closing twice is harmless."""
         await self._client.close()
 
-    async def _opened(self, send: Callable[[openai.AsyncOpenAI], Awaitable[T]], patient: bool) -> T:
-        if self._off(patient):
+    async def _opened(self, send: Callable[[openai.AsyncOpenAI], Awaitable[T]], begins: bool) -> T:
+        if self._off(begins):
             raise FailedAttempt(ModelOff(), False)
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):
@@ -299,8 +313,8 @@ class Transport:
             # The original error quotes the server's answer: it is dropped, even as a cause.
             raise classify(error, self._wall_clock_s()) from None
 
-    async def _attempt(self, send: Call, patient: bool) -> bytes:
-        response = await self._opened(send, patient)
+    async def _attempt(self, send: Call, begins: bool) -> bytes:
+        response = await self._opened(send, begins)
         if len(response.content) > self._endpoint.response_bytes:
             raise ModelOutputInvalid(
                 f"the model server's answer is larger than {self._endpoint.response_bytes} bytes"

@@ -45,8 +45,8 @@ def test_which_calls_of_models_begin_while_a_process_ends() -> None:
 
 
 def _refused(modes: ModeWatch) -> tuple[bool, bool]:
-    """Of extractions, and of what commits need."""
-    return modes.models_off(patient=True), modes.models_off(patient=False)
+    """To begin an item, and for what has begun."""
+    return modes.models_off(begins=True), modes.models_off(begins=False)
 
 
 def test_only_read_only_refuses_writes() -> None:

@@ -109,6 +109,7 @@ class Rig:
     pauses: list[float] = field(default_factory=list)
     meter: Recorder = field(default_factory=Recorder)
     off: bool = False  # whether models are switched off
+    leaving: Callable[[], bool] = lambda: False  # whether no work is begun
 
     def transport(self, **changes: Any) -> Transport:
         """A transport with a short timeout, 3 attempts, no jitter and recorded pauses."""
@@ -129,7 +130,7 @@ class Rig:
             sleep=pause,
             rng=random.Random(7),
             wall_clock_s=lambda: NOW_S,
-            off=lambda _patient: self.off,
+            off=lambda begins: self.off or (begins and self.leaving()),
         )
         self.stack.push_async_callback(made.close)
         return made

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kgsvc.domain.errors import StepError
+from kgsvc.domain.errors import ModelOff, StepError
 from kgsvc.models.openai.settings import ChatModel
 from kgsvc.models.prompts import extraction as prompts
 from kgsvc.models.protocol import Extracted
@@ -71,3 +71,14 @@ async def test_a_fact_of_no_entity_is_dropped(rig: Rig, ref: str) -> None:
     assert isinstance(result, Extracted)
     assert len(result.extraction.edges) == 1
     assert [each.path for each in result.warnings] == ["edges[2].target_ref"]
+
+
+async def test_a_process_that_leaves_finishes_the_item_and_begins_no_other(rig: Rig) -> None:
+    rig.leaving = lambda: bool(rig.model.chats)  # once the first call has come
+    rig.model.fail(says(json.dumps({"nodes": NODES})))
+    rig.model.fail(says(json.dumps({"edges": [FACT]})))
+    extractor = rig.extractor(ChatModel(model="m", two_calls=True), max_concurrency=1)
+    first, second = await extractor.extract([request(), request()])
+    assert isinstance(first, Extracted)
+    assert isinstance(second, ModelOff)
+    assert len(rig.model.chats) == 2
