@@ -49,7 +49,6 @@ def _filled(directory: Path, source: Path) -> dict[str, int]:
         db.execute("PRAGMA locking_mode = EXCLUSIVE")  # nobody else may have it open from now on
         _check(db)
         db.execute("ATTACH ? AS new", (str(directory / FILE_NAME),))
-        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # they would count again what counts are copied of
         db.execute("BEGIN")
         counts = _copy(db)
         db.execute("INSERT INTO new.fills (gid, next_ms) SELECT gid, 0 FROM new.groups")

@@ -29,7 +29,8 @@ from tests.support.witness import WITNESS
 
 READY_S = 60.0
 STOP_S = 60.0
-_READY = re.compile(r"listening on (127\.0\.0\.1:\d+)|working on the queue")
+# All rows of it are printed: the last one ends with a line.
+_READY = re.compile(r"(?:listening on (127\.0\.0\.1:\d+)|working on the queue)\n(?:.*\n)*  metrics .*\n")
 _HIDDEN = ("KGSVC_", "OPENAI_")
 _LOOK_S = 0.02
 COMMAND = (sys.executable, "-m", "kgsvc", "serve")
