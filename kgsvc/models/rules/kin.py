@@ -15,6 +15,7 @@ from kgsvc.models.rules.shaping import SINGLE_KIN, type_of_kin
 from kgsvc.models.rules.tenses import told_at
 
 _DIED = re.compile(r" (?:just |sadly |finally )?(?:died|passed away|was put down)(?= |$)")
+_PARTED = re.compile(r"(?:(?:broke|broken|split) up with|divorced) \Z")
 _WHICH = "(?:best |old |close |good |older |younger |little |big |twin )?"
 _KIN = re.compile(
     rf"(?<![^ ])(?:my|our|(?P<of>N\d+) 's) {_WHICH}(?P<role>{alternatives(en.KIN)}) ,? ?(?P<o>N\d+)(?![^ ])"
@@ -41,4 +42,7 @@ def _aside(claims: Claims, draft: Drafted, role: str, match: re.Match[str]) -> T
     if type_of_kin(role) == "Animal" and _DIED.match(match.string, match.end("o")):
         over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(claims.line.times, now))
         return over, f"{whose} {name} has died."
+    if _PARTED.search(match.string, 0, match.start()):
+        over = draft._replace(polarity=Polarity.ENDS, valid_ms=told_at(claims.line.times, now))
+        return over, f"{whose} is no longer {name}."
     return draft._replace(valid_ms=now), f"{whose} is {name}."

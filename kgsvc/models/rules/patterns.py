@@ -133,7 +133,8 @@ TRIGGERS = {"KIN": KIN, "JOBS": ROLES - _NO_JOBS}
 _DIETS = "vegan|vegetarian|pescatarian|lactose intolerant|lactose-intolerant|gluten-free|gluten intolerant"
 CHANGED = r"(?:I|we) (?:have |'ve )?(?:just |recently |now )?(?:changed|switched|updated)"
 WHICH = r"(?:new |current |all-time |all time |main |personal )?"
-IS = r"(?:is|'s|are|:|was changed to|has changed to|changed to) (?:now |still |currently |actually )?"
+FORMER = r"(?: from [^ ]+(?: [^ ]+)?)?"
+IS = rf"(?:is|'s|are|:|(?:was |has )?changed{FORMER} to) (?:now |still |currently |actually )?"
 
 # What does not fit a row of phrases: what is claimed, from and to which groups; the words one of which it
 # needs (KIN and JOBS: of these lists), after "=" verbs, whose forms VERB stands for; the pattern with its
@@ -143,6 +144,11 @@ LIVES_IN functional s>o end Person>Location & LIVES_IN functional s>p begin Pers
     (=move relocate): START VERB TWO
 USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event
     (=switch migrate): START VERB TWO
+USES state s>o end >!Person/Location/Event
+    (cancel cancelled canceled closed deleted): START AUX(?P<verb>cancel|cancelled|canceled|closed|deleted)
+    (?:my|our) (?P<o>N\d+) (?:subscription|membership|account)BREAK
+USES state s>o begin >!Person/Location/Event (subscribed signed):
+    SUBJECT AUX (?P<verb>subscribed to|signed up for|signed up to) OBJECT
 USES state s>o end >!Person/Location/Event & USES state s>p begin >!Person/Location/Event
     (=replace): (?P<s>I|we) VERB(?:our |my |the )?(?P<o>N\d+) with (?:the |an? )?(?P<p>N\d+)
 OWNS state s>o end Person>!Person/Location & OWNS state s>p begin Person>!Person/Location
@@ -176,6 +182,8 @@ WORKS_AT functional s>o end Person>Organization (longer): SUBJECT AUX BE no long
 WORKS_AS functional s>np state Person> (=work): START VERB as (?:an? |the )?SOME
 WORKS_AS state s>np begin Person> (promoted): SUBJECT AUX (?P<verb>got|am|'m|is|'s|was|were|been) promoted to
     (?:an? |the )?(?P<np>(?:[a-z-]+ ){0,2}(?:JOBS|lead|leader|head|partner|supervisor))BREAK
+WORKS_AS state s>o begin Person>!Person/Location/Organization/Project/Event (promoted):
+    SUBJECT AUX (?P<verb>got|am|'m|is|'s|was|were|been) promoted to (?P<o>N\d+)BREAK
 WORKS_AS state s>np state Person> (JOBS): SUBJECT AUX BE NOT an? (?P<np>(?:[a-z-]+ ){0,2}(?:JOBS))BREAK
 BORN_IN functional s>o state Person>Location (born):
     SUBJECT AUX BE NOT born (?:on )?T\d+ (?:, )?(?:in|at) OBJECT
@@ -202,6 +210,15 @@ HAS functional s>o begin (replaced replaces succeeded succeeds over):
     (?P<o>N\d+) (?P<verb>replaced|replaces|succeeded|succeeds|took over from) N\d+ as
     (?P<s>my|our) (?:[a-z]+ )?(?P<role>ROLES)
 HAS functional s>o begin (changed): (?P<s>my|our) (?P<role>ROLES) (?P<verb>changed) from N\d+ to (?P<o>N\d+)
+HAS functional s>o end & HAS functional s>p begin (=switch change):
+    START VERB(?:my |our )?(?P<role>bank|gym|school|employer|insurer|ROLES)s? TWO
+HAS functional s>o end & HAS functional s>p begin (upgraded downgraded switched moved):
+    SUBJECT AUX (?P<verb>upgraded|downgraded|switched|moved) from (?:the )?(?P<o>N\d+) (?:plan )?to
+    (?:the )?(?P<p>N\d+) (?P<role>plan)BREAK
+HAS functional s>o begin (upgraded downgraded switched moved):
+    SUBJECT AUX (?P<verb>upgraded|downgraded|switched|moved) to (?:the )?(?P<o>N\d+) (?P<role>plan)BREAK
+HAS functional s>o state (plan): SUBJECT AUX BE NOT on (?:the )?(?P<o>N\d+) (?P<role>plan)BREAK
+HAS functional s>o (bank): (?P<s>I|we) (?P<role>bank) with OBJECT
 HAS functional s>o (my our): (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) 's name AUX BE NOT (?P<o>N\d+)
 HAS functional s>o (called named):
     (?P<s>my|our) (?:[a-z]+ )?(?P<role>KIN) (?:AUX BE (?:now )?called|(?:is|are) named) OBJECT
@@ -247,8 +264,9 @@ DIAGNOSED_WITH state s>np begin (diagnosed): SUBJECT AUX BE NOT diagnosed with S
 ALLERGIC_TO state s>np (allergic): SUBJECT AUX BE NOT allergic to SOME
 PLAYS state s>np end (up): SUBJECT AUX (?P<verb>gave up|gives up) (?!playing )SOME
 """
-_DATED = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
-_DATED += "|appointment|anniversary|graduation|surgery|flight"
+_HELD = "visit|meeting|launch|opening|party|wedding|exam|workshop|conference|release|concert|interview|demo"
+_HELD += "|appointment|anniversary|graduation|surgery"
+_DATED = f"{_HELD}|flight"
 VALUES = rf"""
 (of for on): (?:the |our |my )?ATTRIBUTE (?:of|for|on) OWNER BECOMES VALUE
 ({_DATED.replace("|", " ")}): MINE (?:[a-z]+ )?(?P<attribute>{_DATED}) BECOMES (?:on |at )?(?P<value>T\d+)
@@ -265,8 +283,8 @@ HAS_BIRTHDAY (born): SUBJECT AUX BE born (?:on )?(?P<value>T\d+)
 ({_OWNED.replace("|", " ")} date):
     (?P<verb>CHANGING) (?:the |our |my )?(?:(?P<s>N\d+) (?:'s )?)?(?P<attribute>{_OWNED})
     (?:back |up |down )?(?:to|until|by) VALUE
-({_DATED.replace("|", " ")}):
-    (?:the |our )?(?:[a-z]+ )?(?P<attribute>{_DATED}) (?:of|for|at|to|with|in) OWNER(?: [^ ]+){{0,8}}?
+({_HELD.replace("|", " ")}):
+    (?:the |our )?(?:[a-z]+ )?(?P<attribute>{_HELD}) (?:of|for|at|to|with|in) OWNER(?: [^ ]+){{0,8}}?
     (?:is|will be|takes place) (?:on |at )?(?P<value>T\d+)
 (put puts raised raises cut cuts lowered lowers dropped increased):
     (?P<s>N\d+) (?:put|puts|raised|raises|cut|cuts|lowered|lowers|dropped|increased)
@@ -284,7 +302,7 @@ PAYS (=pay): SUBJECT VERB PRICE
 PLAIN = r"(?!(?:not|n't|a|an|the|so|too|very|when|that|how|what|to|because)\b)[^ ]+"
 ATTRIBUTES = r"""
 (favorite favourite):
-    favou?rite (?!(?:thing|one|part|time|way|place|memory)s?\b)[a-z-]+(?: [a-z-]+)? = (?:the )?PLAIN
+    favou?rite (?!(?:thing|one|part|time|way|place|memory)s?\b)[a-z-]+(?: (?!has |was )[a-z-]+)? = (?:the )?PLAIN
 (email e-mail mail): e-?mail(?: address)? = [^ ]+@[^ ]+
 (number): (?:tele)?phone number|mobile number|cell number|number = \+ ?\d[^ ]*|\d[^ ]*
 (weight height size): weight|height|[a-z]+ size|size = A?\d[^ ]*

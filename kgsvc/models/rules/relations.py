@@ -114,7 +114,7 @@ def _attributes() -> Iterator[_Row]:
         triggers, _, rest = row[1:].partition("): ")
         names, _, value = rest.replace("PLAIN", p.PLAIN).partition(" = ")
         attribute, valued = rf"{p.MINE} {p.WHICH}(?P<attribute>{names})", f"(?P<value>{value})"
-        for written in (rf"{attribute} {p.IS}{valued}", rf"{p.CHANGED} {attribute} to {valued}"):
+        for written in (rf"{attribute} {p.IS}{valued}", rf"{p.CHANGED} {attribute}{p.FORMER} to {valued}"):
             yield written, triggers.split(), (claim,)
 
 
