@@ -12,8 +12,8 @@ import ctypes
 import os
 import time
 import uuid
-from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -93,3 +93,8 @@ async def offload(cost: float, function: Callable[P, T], *args: P.args, **kwargs
     if cost <= 1:
         return function(*args, **kwargs)
     return await asyncio.to_thread(function, *args, **kwargs)
+
+
+async def together(jobs: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """What these give, in order; they run at the same time. One alone needs no task of its own."""
+    return [await jobs[0]] if len(jobs) == 1 else await asyncio.gather(*jobs)

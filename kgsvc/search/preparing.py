@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -10,7 +9,7 @@ from typing import Protocol
 from kgsvc.domain.model.delta import GroupHead, NameView
 from kgsvc.domain.model.keys import name_key
 from kgsvc.domain.names.namesakes import namesakes_of
-from kgsvc.runtime import QUERY_CHARS, Clock, offload
+from kgsvc.runtime import QUERY_CHARS, Clock, offload, together
 from kgsvc.search.index.cache import IndexCache
 from kgsvc.search.index.feed import in_time
 from kgsvc.search.index.group import LazyPart
@@ -86,18 +85,19 @@ class Preparing:
             len(text) > QUERY_CHARS,
             {},
         )
-        asked = [self.asked(query, plan, prepared) for plan in plans]
-        stored: list[FactCandidates] = []
         meant: dict[str, Sequence[str]] = {}
-        if all(map(told_by_stores, asked)):
-            reading = (self._stored(head, asked[0], parts, meant) for head in every)
-            stored = [found for found in await asyncio.gather(*reading) if found is not None]
+        stored: list[FactCandidates] = []
+        absent = [head for head in every if not self._indexes.ready(head, parts)]
+        asked = [self.asked(query, plan, prepared) for plan in plans] if absent else []
+        if absent and all(map(told_by_stores, asked)):
+            reading = [self._stored(head, asked[0], parts, meant) for head in absent]
+            stored = [found for found in await together(reading) if found is not None]
         apart = {found.head.group_id for found in stored}
         heads = [head for head in every if head.group_id not in apart]
-        await asyncio.gather(*(self._indexes.wait(head, prepared.parts) for head in heads))
+        await together([self._indexes.wait(head, prepared.parts) for head in heads])
         if any(map(by_words_of_facts, plans)):
             runs = may_be_names(text)
-            names = await asyncio.gather(*(self._meant(head, text, runs) for head in heads))
+            names = await together([self._meant(head, text, runs) for head in heads])
             meant |= {head.group_id: each for head, each in zip(heads, names, strict=True)}
         return replace(prepared, heads=heads, stored=stored, meant=meant)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgsvc.domain.model.delta import GroupHead
 from kgsvc.models.protocol import Embedder
+from kgsvc.runtime import together
 from kgsvc.search.query import QueryVectors
 from kgsvc.search.settings import SearchSettings
 
@@ -59,7 +60,7 @@ class Spaces:
     async def meanings(self, text: str, spaces: Iterable[str]) -> dict[str, Meaning]:
         """The query in those of the spaces in which it can be embedded."""
         wanted = sorted(set(spaces))
-        found = await asyncio.gather(*(self._meaning(text, space) for space in wanted))
+        found = await together([self._meaning(text, space) for space in wanted])
         return {space: each for space, each in zip(wanted, found, strict=True) if each is not None}
 
     async def _meaning(self, text: str, space: str) -> Meaning | None:

@@ -302,7 +302,8 @@ PAYS (=pay): SUBJECT VERB PRICE
 PLAIN = r"(?!(?:not|n't|a|an|the|so|too|very|when|that|how|what|to|because)\b)[^ ]+"
 ATTRIBUTES = r"""
 (favorite favourite):
-    favou?rite (?!(?:thing|one|part|time|way|place|memory)s?\b)[a-z-]+(?: (?!has |was )[a-z-]+)? = (?:the )?PLAIN
+    favou?rite (?!(?:thing|one|part|time|way|place|memory)s?\b)[a-z-]+(?: (?!has |was )[a-z-]+)?
+    = (?:the )?PLAIN
 (email e-mail mail): e-?mail(?: address)? = [^ ]+@[^ ]+
 (number): (?:tele)?phone number|mobile number|cell number|number = \+ ?\d[^ ]*|\d[^ ]*
 (weight height size): weight|height|[a-z]+ size|size = A?\d[^ ]*

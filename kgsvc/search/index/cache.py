@@ -114,6 +114,11 @@ class IndexCache:
         entry = self._held.get(group_id)
         return entry is not None and all(map(entry.ready, parts))
 
+    def ready(self, head: GroupHead, parts: Collection[LazyPart]) -> bool:
+        """The same of a group that may have gone over to another embedder."""
+        self._held.agree(head)
+        return self.holds(head.group_id, parts)
+
     def texts(self, head: GroupHead) -> GroupTexts | None:
         """What a group has of entities, episodes and communities, if that is in memory and up to date now."""
         entry = self._held.get(head.group_id)
@@ -193,8 +198,7 @@ class IndexCache:
     async def wait(self, head: GroupHead, parts: Collection[LazyPart]) -> None:
         """Wait until parts of a group are loaded, page by page: who needs less is answered meanwhile. Raises
         StoreUnavailable when it takes longer than settings.search_timeout_s."""
-        self._held.agree(head)
-        if self.holds(head.group_id, parts):
+        if self.ready(head, parts):
             return
         self.load_behind(head, 0, parts)
         loader = self._loaders.get(head.group_id)
@@ -315,7 +319,8 @@ class IndexCache:
         async with AsyncExitStack() as locks:
             for entry in entries:  # in one order, by id: nobody waits in a circle
                 await locks.enter_async_context(entry.lock)
-            refreshing = (self._refresh(entry, head, parts) for entry, head in pairs)
+            stale = [(entry, head) for entry, head in pairs if not entry.covers(head, parts)]
+            refreshing = [self._refresh(entry, head, parts) for entry, head in stale]
             for failed in await asyncio.gather(*refreshing, return_exceptions=True):
                 if failed is not None:
                     raise failed
@@ -323,8 +328,6 @@ class IndexCache:
 
     async def _refresh(self, entry: SharedGroup, head: GroupHead, parts: Collection[LazyPart]) -> None:
         """Read changes until the parts cover `head`. A failure leaves what was applied, page by page."""
-        if entry.covers(head, parts):
-            return
         try:
             async with self._pages() as pages:
                 for part in parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,7 +138,7 @@ class EpisodeIndex(DatedIndex):
         self, vector: NDArray[np.float32] | None, visible: Mask, count: int, min_cosine: float
     ) -> list[Ranked]:
         """Those that are nearest by one of their passages."""
-        if vector is None or self._passages is None:
+        if vector is None or not self._passages:
             return []
         return self.best(*self._passages.nearest(vector, visible, count, min_cosine), count)
 
@@ -157,9 +157,9 @@ class EpisodeIndex(DatedIndex):
             kept &= mask_of(self.rows, *(self.naming(entity) for entity in typed))
         return kept
 
-    def naming(self, entity: str) -> list[int]:
-        """The rows of episodes that name an entity, ascending."""
-        return self._named.rows_of(entity)
+    def naming(self, entity: str) -> Collection[int]:
+        """The rows of episodes that name an entity, in any order."""
+        return self._named.rows_in(entity)
 
     def naming_count(self, entity: str) -> int:
         """How many episodes name an entity."""
@@ -247,6 +247,10 @@ class PassageIndex:
         self._free: list[int] = []
         self._rows = 0
         self._most = 1  # passages that an episode has
+
+    def __len__(self) -> int:
+        """How many episodes have any."""
+        return len(self._of)
 
     @property
     def nbytes(self) -> int:

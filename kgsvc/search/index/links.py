@@ -3,7 +3,7 @@ entities in them, entities and their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import repeat
 
 import numpy as np
@@ -63,6 +63,12 @@ class NameLinks:
         rows = self._rows_of.get(name, ())
         before = [] if self._base is None else self._base.rows_of(name)
         return sorted((*before, *rows)) if rows else before
+
+    def rows_in(self, name: str) -> Collection[int]:
+        """The same in any order: to sort them costs more than to look them up."""
+        rows: Collection[int] = self._rows_of.get(name, ())
+        before = [] if self._base is None else self._base.rows_of(name)
+        return (*before, *rows) if before else rows
 
     def count_of(self, name: str) -> int:
         """How many rows have a name."""

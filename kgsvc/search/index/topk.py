@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK = 16
+_SORTED_PLAINLY = 32  # so few are sorted as tuples sooner than as arrays
 Ranked = tuple[float, str, int]  # minus the score, uuid, row: sorts best first
 Key = tuple[str, str]  # uuid, group_id: a uuid is unique within its group, and ties go by it first
 RankList = list[tuple[float, Key]]  # minus the score, key: sorts best first
@@ -40,8 +41,21 @@ def best(
     if len(rows) > count:
         kept = _preselect(scores, tie_keys[rows], count)
         rows, scores = rows[kept], scores[kept]
+    order = ordered(scores, tie_keys[rows]) if len(rows) > _SORTED_PLAINLY else None
+    if order is not None:
+        rows, scores = rows[order[:count]], scores[order[:count]]
     places = rows.tolist()
-    return sorted(zip((-scores).tolist(), [uuids[r] for r in places], places, strict=True))[:count]
+    found = list(zip((-scores).tolist(), [uuids[r] for r in places], places, strict=True))
+    return found if order is not None else sorted(found)[:count]
+
+
+def ordered(scores: NDArray[np.float64], tie_keys: NDArray[np.uint64]) -> NDArray[np.intp] | None:
+    """Places by score, highest first, equal ones by tie key; None where those are equal too, so that only
+    uuids tell."""
+    order = np.lexsort((tie_keys, -scores))
+    scores, tie_keys = scores[order], tie_keys[order]
+    level = (scores[:-1] == scores[1:]) & (tie_keys[:-1] == tie_keys[1:])
+    return None if level.any() else order
 
 
 def _preselect(scores: NDArray[np.float64], tie_keys: NDArray[np.uint64], count: int) -> NDArray[np.intp]:

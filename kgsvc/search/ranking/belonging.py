@@ -48,4 +48,4 @@ def _sharing(ends: Sequence[NDArray[np.int32]], seen: Mask, end: int) -> list[in
 
 def _told_beside(index: GroupIndex, hit: int) -> set[int]:
     episodes: Sequence[str] = index.episodes.of_row(hit)
-    return {row for episode in episodes for row in index.episodes.rows_of(episode)}
+    return {row for episode in episodes for row in index.episodes.rows_in(episode)}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgsvc.search.index.fact_columns import Mask
 from kgsvc.search.index.facts import GroupIndex
 from kgsvc.search.index.group import SearchedGroup
-from kgsvc.search.index.topk import Key, Ranked, RankList
+from kgsvc.search.index.topk import Key, Ranked, RankList, ordered
 from kgsvc.search.index.turns import Floats, Rows
 from kgsvc.search.past import words_of_when
 from kgsvc.search.plans import Method, Reranker, Scope, ScopePlan
@@ -218,34 +218,38 @@ def _fitting(look: _GroupEvidence, scaled: _Scaled) -> Fitting:
 def _facts(looks: Sequence[_GroupEvidence], scaled: Sequence[_Scaled], asked: ScopeQuery) -> ScopeCandidates:
     """The facts of all groups that can be among the results, with their scores."""
     every = [(look.group.facts, look.facts.rows) for look in looks]
-    keys = [key for index, rows in every for key in index.keys(rows)]
     found = _listed(looks, asked)
-    if not keys:
+    if not any(rows for _, rows in every):
         return found
+
+    def keys() -> list[Key]:
+        return [key for index, rows in every for key in index.keys(rows)]
+
     own = np.concatenate(
         [look.facts.own(each.fact_words, each.meaning) for look, each in zip(looks, scaled, strict=True)]
     )
     episodes = np.array([score for look in looks for score in look.episodes.values()], np.float64)
     ties = np.concatenate([index.ties(rows) for index, rows in every])
     scores = fact_scores(own, _order(own, ties, keys), _followed(looks), episodes)
-    more, keys, scores = _with_belonging(looks, scores, ties, keys)
+    more, scores = _with_belonging(looks, scores, _best(scores, ties, keys, HITS))
     scores = rounded(scores, DIGITS)
-    chosen = _highest(scores, len(scores) if asked.center is not None else asked.top).tolist()
-    found.evidence.update((keys[place], float(scores[place])) for place in chosen)
+    chosen = _highest(scores, len(scores) if asked.center is not None else asked.top)
     begin = 0
     for index, rows in (*every, *more):
-        here = [rows[place - begin] for place in chosen if begin <= place < begin + len(rows)]
-        found.packed.update(zip(index.keys(here), index.packed(here), strict=True))
+        here = chosen[(chosen >= begin) & (chosen < begin + len(rows))]
+        shown = [rows[at] for at in (here - begin).tolist()]
+        of_these = index.keys(shown)
+        found.evidence.update(zip(of_these, scores[here].tolist(), strict=True))
+        found.packed.update(zip(of_these, index.packed(shown), strict=True))
         begin += len(rows)
     return found
 
 
 def _with_belonging(
-    looks: Sequence[_GroupEvidence], scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]
-) -> tuple[list[tuple[GroupIndex, list[int]]], list[Key], Floats]:
-    """Scores raised to what belonging to the best counts; with facts that nothing else found, and
-    their keys, behind the others."""
-    best = _best(scores, ties, keys, HITS)
+    looks: Sequence[_GroupEvidence], scores: Floats, best: Sequence[int]
+) -> tuple[list[tuple[GroupIndex, list[int]]], Floats]:
+    """Scores raised to what belonging to the best counts; with facts that nothing else found behind the
+    others."""
     raised, begin, added, more = scores.copy(), 0, list[float](), list[tuple[GroupIndex, list[int]]]()
     for look in looks:
         index, rows = look.group.facts, look.facts.rows
@@ -257,7 +261,7 @@ def _with_belonging(
         more.append((index, list(least)))
         added += least.values()
         begin += len(rows)
-    return more, [*keys, *(key for index, rows in more for key in index.keys(rows))], np.append(raised, added)
+    return more, np.append(raised, added)
 
 
 def _listed(looks: Sequence[_GroupEvidence], asked: ScopeQuery) -> ScopeCandidates:
@@ -284,20 +288,26 @@ def _followed(looks: Sequence[_GroupEvidence]) -> Rows:
     return np.array(places, np.intp)
 
 
-def _order(own: Floats, ties: NDArray[np.uint64], keys: Sequence[Key]) -> Rows:
-    """Facts by how they fit by themselves, best first, ties by key."""
-    order = np.lexsort((ties, -own))
-    one, next_one = order[:-1], order[1:]
-    if np.any((own[one] == own[next_one]) & (ties[one] == ties[next_one])):
-        low = (-own).tolist()
-        return np.array(sorted(range(len(keys)), key=lambda at: (low[at], keys[at])), np.intp)
+def _order(own: Floats, ties: NDArray[np.uint64], keys: Callable[[], Sequence[Key]]) -> Rows:
+    """Facts by how they fit by themselves, best first, ties by key: those are made only where they decide."""
+    order = ordered(own, ties)
+    if order is None:
+        low, known = (-own).tolist(), keys()
+        return np.array(sorted(range(len(low)), key=lambda at: (low[at], known[at])), np.intp)
     return order
 
 
-def _best(scores: Floats, ties: NDArray[np.uint64], keys: Sequence[Key], count: int) -> list[int]:
+def _best(
+    scores: Floats, ties: NDArray[np.uint64], keys: Callable[[], Sequence[Key]], count: int
+) -> list[int]:
     """The places of the `count` best, ties by key."""
     some = _highest(scores, count)
-    best: list[int] = some[_order(scores[some], ties[some], [keys[place] for place in some])[:count]].tolist()
+
+    def of_some() -> list[Key]:
+        known = keys()
+        return [known[place] for place in some]
+
+    best: list[int] = some[_order(scores[some], ties[some], of_some)[:count]].tolist()
     return best
 
 

@@ -56,6 +56,8 @@ class ScopeQuery:
         found = self.meanings.get(space)
         if found is None:
             return replace(self, vector=None)
+        if found.vector is self.vector and found.min_cosine == self.min_cosine:
+            return self
         return replace(self, vector=found.vector, min_cosine=found.min_cosine)
 
     @property
